@@ -1,0 +1,210 @@
+// How a taken item changes the state: it opens, stops or steers a turn, or brings what a call waited for.
+import type { EventOf } from "./events.ts";
+import { controlItems, type Item, type ItemOf } from "./items.ts";
+import { GAP, text, textOf, type Content, type Message } from "./messages.ts";
+import { isOpen, isRunning, type Arrival, type Call, type Stopping, type TaskState } from "./state.ts";
+
+/** What the model is told when a turn goes on with nothing new said. Part of the request format. */
+const GO_ON = "[The task was resumed. Go on.]";
+
+const mayJoin = (state: TaskState): boolean =>
+  isRunning(state) && state.calls.length === 0 && state.model.open === undefined;
+
+/** The objective stands in the conversation word for word: as the message that says it, or ahead of the first one. */
+const showObjective = (state: TaskState, message: Message): void => {
+  if (state.objectiveSeq !== undefined || state.objectiveErased === true || state.objective === "") return;
+  if (message.role === "user" && textOf(message.content) === state.objective) {
+    state.objectiveSeq = message.seq;
+    return;
+  }
+  state.objectiveSeq = 1;
+  state.messages.push({ seq: 1, role: "user", content: [text(state.objective)] });
+};
+
+/** Lets queued messages join, once no call and no model call is open and the turn runs. */
+export const flushQueue = (state: TaskState): void => {
+  if (state.queue.length === 0 || !mayJoin(state)) return;
+  for (const message of state.queue) {
+    showObjective(state, message);
+    state.messages.push(message);
+  }
+  state.queue = [];
+  reopenAnswer(state);
+};
+
+/** A message after the answer means that the turn goes on. */
+const reopenAnswer = (state: TaskState): void => {
+  if (state.turn?.answer === undefined) return;
+  delete state.turn.answer;
+  delete state.turn.answerStop;
+};
+
+/** Adds a message now, or as soon as it may stand in the conversation. */
+export const pushMessage = (state: TaskState, message: Message): void => {
+  state.queue.push(message);
+  flushQueue(state);
+};
+
+const supersede = (state: TaskState): void => {
+  for (const call of state.calls) if (isOpen(call) && call.phase !== "unknown") call.superseded = true;
+};
+
+const openTurn = (state: TaskState, seq: number): void => {
+  supersede(state);
+  state.turn = { seq, legs: 1, steps: 0, legSteps: 0 };
+  state.model = { attempts: 0, failures: 0 };
+};
+
+const isUnsettled = (state: TaskState): boolean => state.calls.some((call) => call.phase === "unknown");
+
+const contentOf = (item: ItemOf<"Say"> | ItemOf<"Steer">): Content => {
+  if (item.redacted === true) return [text(GAP)];
+  const files = item.type === "Say" ? (item.files ?? []) : [];
+  return item.text === "" && files.length > 0 ? [...files] : [text(item.text), ...files];
+};
+
+const say = (state: TaskState, seq: number, item: ItemOf<"Say"> | ItemOf<"Steer">): void => {
+  const begins = !isRunning(state) && !isUnsettled(state) && (state.mode !== "run" || state.turn === undefined);
+  if (begins) openTurn(state, seq);
+  pushMessage(state, { seq, role: "user", content: contentOf(item) });
+};
+
+const steer = (state: TaskState, seq: number, item: ItemOf<"Steer">): void => {
+  if (isRunning(state)) supersede(state);
+  if (item.by !== state.owner) state.steeredByOther = true;
+  say(state, seq, item);
+};
+
+const stop = (state: TaskState, kind: Stopping["kind"], by: string): void => {
+  if (state.stopping?.kind === "cancel") return;
+  state.stopping = { kind, by };
+  supersede(state);
+};
+
+const cancel = (state: TaskState, by: string): void => {
+  const turn = state.turn;
+  const nothingToCancel = turn === undefined || turn.outcome === "completed" || turn.outcome === "cancelled";
+  if (nothingToCancel && state.mode !== "oneShot") return;
+  if (turn !== undefined) {
+    delete turn.outcome;
+    delete turn.reason;
+  }
+  stop(state, "cancel", by);
+};
+
+/** Nothing runs, nothing is unknown, nobody is asked, no child and no job lives. */
+export const mayClose = (state: TaskState): boolean =>
+  !isRunning(state) &&
+  Object.keys(state.children).length === 0 &&
+  state.calls.every((call) => call.phase === "waiting" || call.phase === "finished" || call.phase === "started");
+
+/** A turn that stopped, with nothing unknown and no decision pending, may go on. */
+export const mayResume = (state: TaskState): boolean =>
+  state.turn?.outcome !== undefined &&
+  !isUnsettled(state) &&
+  !state.calls.some((call) => call.phase === "parked" && call.parked?.on === "approval");
+
+const voidApprovals = (state: TaskState): void => {
+  for (const call of state.calls) if (call.phase === "waiting") delete call.approval;
+};
+
+const resume = (state: TaskState, seq: number, item: ItemOf<"Resume">): void => {
+  const turn = state.turn;
+  if (turn === undefined || !mayResume(state)) return;
+  const words = item.redacted === true ? GAP : item.text;
+  if (turn.outcome === "completed") openTurn(state, seq);
+  else {
+    delete turn.outcome;
+    delete turn.reason;
+    delete turn.failed;
+    turn.steps = 0;
+    turn.legs = 1;
+    turn.legSteps = 0;
+    state.model.failures = 0;
+    delete state.model.retryAt;
+  }
+  voidApprovals(state);
+  if (words !== undefined && words !== "") pushMessage(state, { seq, role: "user", content: [text(words)] });
+  flushQueue(state);
+  const answered = state.messages.at(-1)?.role === "assistant" && state.calls.length === 0;
+  if (answered && state.queue.length === 0) pushMessage(state, { seq, role: "user", content: [text(GO_ON)] });
+};
+
+const findCall = (state: TaskState, id: string): Call | undefined => state.calls.find((call) => call.id === id);
+
+const arrive = (call: Call | undefined, on: string, arrival: Arrival): void => {
+  if (call?.phase === "parked" && call.parked?.on === on) call.arrival ??= arrival;
+};
+
+const settle = (state: TaskState, item: ItemOf<"Resolve"> | ItemOf<"Verify">): void => {
+  const call = findCall(state, item.callId);
+  if (call?.phase !== "unknown") return;
+  if (item.type === "Verify") call.verifyAskedBy = item.by;
+  else call.resolution ??= { outcome: item.outcome, by: item.by, verification: item.verification };
+};
+
+const timerFired = (state: TaskState, item: ItemOf<"TimerFired">): void => {
+  const id = Object.hasOwn(state.timers, item.timerId) ? state.timers[item.timerId]?.callId : undefined;
+  Reflect.deleteProperty(state.timers, item.timerId);
+  if (id !== undefined) arrive(findCall(state, id), "timer", { status: "ok", content: [text("The time has come.")] });
+};
+
+const childEnded = (state: TaskState, item: ItemOf<"ChildEnded">): void => {
+  Reflect.deleteProperty(state.children, item.childId);
+  const words = item.answer ?? item.reason ?? item.outcome;
+  const status = item.outcome === "done" ? "ok" : "error";
+  arrive(findCall(state, item.callId), "children", { status, content: [text(words)] });
+};
+
+const signal = (state: TaskState, item: ItemOf<"Signal">): void => {
+  const waits = (call: Call): boolean =>
+    call.phase === "parked" && call.parked?.on === "signal" && call.parked.ref === item.name && !call.arrival;
+  const words = item.data === undefined ? item.name : JSON.stringify(item.data);
+  arrive(state.calls.find(waits), "signal", { status: "ok", content: [text(words)] });
+};
+
+const take = (state: TaskState, seq: number, item: Item): void => {
+  switch (item.type) {
+    case "Say":
+      return say(state, seq, item);
+    case "Steer":
+      return steer(state, seq, item);
+    case "Interrupt":
+      return isRunning(state) ? stop(state, "interrupt", item.by) : undefined;
+    case "Cancel":
+      return cancel(state, item.by);
+    case "Close":
+      return mayClose(state) ? stop(state, "close", item.by) : undefined;
+    case "Resume":
+      return resume(state, seq, item);
+    case "Resolve":
+    case "Verify":
+      return settle(state, item);
+    case "Answer":
+      return arrive(findCall(state, item.question), "answer", { status: "ok", content: [text(item.text)] });
+    case "TimerFired":
+      return timerFired(state, item);
+    case "ChildEnded":
+      return childEnded(state, item);
+    case "Signal":
+      return signal(state, item);
+    case "Reconfigure":
+      state.settings = { ...state.settings, ...item.settings };
+      return undefined;
+    case "Decide":
+    case "SourceChanged":
+    case "Handoff":
+    case "Collaborate":
+      return undefined; // Their effect is a core record of its own, which follows.
+  }
+};
+
+/** Control items first, in their order, then the others as they came. */
+export const applyInput = (state: TaskState, seq: number, event: EventOf<"InputTaken">): void => {
+  delete state.waiting;
+  for (const type of controlItems) {
+    for (const item of event.items) if (item.type === type) take(state, seq, item);
+  }
+  for (const item of event.items) if (!controlItems.includes(item.type)) take(state, seq, item);
+  state.inboxTaken = event.through;
+};

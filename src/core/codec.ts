@@ -1,0 +1,97 @@
+// Events to JSON text and back. Text is what digests cover; stores keep its UTF-8 bytes. Nothing else reads bodies.
+import { Compile, type Validator } from "typebox/compile";
+import type { TSchema } from "typebox";
+import { eventSchemas, eventTypes, type Event, type EventType } from "./events.ts";
+import { itemTypes, newItemSchemas, type ItemType, type NewItem } from "./items.ts";
+import { RECORD_VERSION, isRecordKind, recordKinds, recordSchemas, type RecordKind } from "./records.ts";
+
+/** Why a body could not be read. `newer_version`: leave it alone. `undecodable`: whole, but not of any known form. */
+export type CodecCode = "newer_version" | "undecodable";
+
+export class CodecError extends Error {
+  override readonly name = "CodecError";
+  readonly code: CodecCode;
+  constructor(code: CodecCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+const compileAll = <K extends string>(names: readonly K[], schemas: Record<K, TSchema>): Record<K, Validator> =>
+  Object.fromEntries(names.map((name) => [name, Compile(schemas[name])])) as unknown as Record<K, Validator>;
+
+const events = compileAll<EventType>(eventTypes, eventSchemas);
+const records = compileAll<RecordKind>(recordKinds, recordSchemas);
+const items = compileAll<ItemType>(itemTypes, newItemSchemas);
+
+/** Keywords that fail when a newer version added a field, a word or a type; every other failure is a broken body. */
+const newerKeywords = new Set(["additionalProperties", "const", "enum", "anyOf", "boolean"]);
+
+const refuse = (validator: Validator, value: unknown, what: string): never => {
+  const errors = [...validator.Errors(value)];
+  const broken = errors.find((error) => !newerKeywords.has(error.keyword));
+  const first = broken ?? errors[0];
+  const where = first === undefined ? what : `${what}${first.instancePath}: ${first.message}`;
+  if (broken === undefined) throw new CodecError("newer_version", `${where}: written by a newer version`);
+  throw new CodecError("undecodable", where);
+};
+
+const checkRecord = (event: Event): void => {
+  if (event.type !== "ExtensionRecorded" || event.extension !== "core") return;
+  if (!isRecordKind(event.kind) || event.v > RECORD_VERSION) {
+    throw new CodecError("newer_version", `core/${event.kind} v${String(event.v)} is written by a newer version`);
+  }
+  if (event.redacted === true) return;
+  const validator = records[event.kind];
+  if (!validator.Check(event.data)) refuse(validator, event.data, `core/${event.kind}`);
+};
+
+/** The event's JSON text, without its type. Lone surrogates and NUL are escaped, so the text is valid UTF-8. */
+export const encodeEvent = (event: Event): string => {
+  const { type, ...fields } = event;
+  const validator = events[type];
+  if (!validator.Check(fields)) refuse(validator, fields, type);
+  checkRecord(event);
+  return JSON.stringify(fields);
+};
+
+const parse = (text: string, what: string): Record<string, unknown> => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CodecError("undecodable", `${what}: not JSON`, { cause });
+  }
+  if (typeof value !== "object" || value === null) throw new CodecError("undecodable", `${what}: not an object`);
+  return value as Record<string, unknown>;
+};
+
+/** Reads one event. Throws CodecError `newer_version` or `undecodable`. */
+export const decodeEvent = (type: string, text: string): Event => {
+  if (!Object.hasOwn(events, type)) throw new CodecError("newer_version", `event type ${type} is not known here`);
+  const fields = parse(text, type);
+  const validator = events[type as EventType];
+  if (!validator.Check(fields)) refuse(validator, fields, type);
+  fields["type"] = type;
+  const event = fields as unknown as Event;
+  checkRecord(event);
+  return event;
+};
+
+export const encodeItem = (item: NewItem): string => {
+  const validator = Object.hasOwn(items, item.type) ? items[item.type] : undefined;
+  if (validator === undefined) throw new CodecError("undecodable", `no item type ${String(item.type)}`);
+  if (!validator.Check(item as unknown)) refuse(validator, item, item.type);
+  return JSON.stringify(item);
+};
+
+export const decodeItem = (text: string): NewItem => {
+  const value = parse(text, "inbox item");
+  const type = value["type"];
+  if (typeof type !== "string" || !Object.hasOwn(items, type)) {
+    throw new CodecError("newer_version", `item type ${String(type)} is not known here`);
+  }
+  const validator = items[type as ItemType];
+  if (!validator.Check(value)) refuse(validator, value, type);
+  return value as unknown as NewItem;
+};

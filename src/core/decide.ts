@@ -1,0 +1,287 @@
+// What the runner does next, from the state and the facts of this claim alone. Total: there is a step for every state.
+import type { EndOutcome, Outcome, Wait, WaitingOn } from "./events.ts";
+import { waitingOn } from "./events.ts";
+import { isOpen, isRunning, type Call, type TaskState } from "./state.ts";
+
+/** Bounds that hold where a task's settings name none. */
+export const DEFAULT_MAX_STEPS = 1_000;
+export const DEFAULT_MODEL_ATTEMPTS = 5;
+/** An idempotent write is dispatched at most this often under one invocation id. */
+export const MAX_DISPATCHES = 3;
+
+/** What the runner knows and the log does not. */
+export interface Facts {
+  /** The inbox holds items that the log has not taken. */
+  readonly untaken: boolean;
+  /** Calls that this claim announced and has not dispatched. None runs while `decide` is asked. */
+  readonly announced: ReadonlySet<string>;
+  /** Calls whose `verify` ran under this claim and could not say. */
+  readonly unverified: ReadonlySet<string>;
+  /** The turn was already running when this claim loaded the log: it was stopped in the middle. Why, if so. */
+  readonly stoppedMidTurn: "crashed" | "stopped" | "restored" | null;
+  /** The store's clock (ms). */
+  readonly now: number;
+  /** The request would not fit the model's context, and compacting did not help (`full`) or was not tried (`over`). */
+  readonly context: "fits" | "over" | "full";
+  /** What the plugins say of goals; null where no plugin has any. */
+  readonly goals: { readonly open: number; readonly blocked: number; readonly progress: boolean } | null;
+}
+
+/** What to do with a call that was started and has no result.
+ * `rerun`: a read, again. `redispatch`: an idempotent write, same invocation id. `verify`: ask the tool's own check.
+ * `settle`: a person said what happened. `unknown`: record that nobody knows. `tell`: let the model know instead. */
+export type Recovery = "rerun" | "redispatch" | "verify" | "settle" | "unknown" | "tell";
+
+/** A result that the kernel writes itself, without running the call. */
+export interface Settled {
+  readonly callId: string;
+  readonly as: "skipped" | "interrupted" | "denied" | "arrived" | "no_such_tool";
+}
+
+export interface WaitStep {
+  readonly do: "Wait";
+  /** False: the log already says so; only park. */
+  readonly record: boolean;
+  readonly on: WaitingOn;
+  readonly outcome?: Outcome;
+  readonly reason?: string;
+  readonly waits: readonly Wait[];
+  readonly answer?: string;
+  /** Recorded ahead of the Waiting, in the same append. */
+  readonly interrupted?: "crashed" | "stopped" | "restored";
+  readonly settle: readonly Settled[];
+  readonly cancelTimers: readonly string[];
+  readonly cancelApprovals: readonly string[];
+}
+
+export type Step =
+  | { readonly do: "TakeInput" }
+  | { readonly do: "RecoverCalls"; readonly orders: readonly { readonly callId: string; readonly order: Recovery }[] }
+  | { readonly do: "RunCalls"; readonly start: readonly string[]; readonly settle: readonly Settled[] }
+  | { readonly do: "CallModel"; readonly attempt: number; readonly notBefore: number }
+  | { readonly do: "Compact" }
+  | { readonly do: "Continue" }
+  | WaitStep
+  | {
+      readonly do: "End";
+      readonly outcome: EndOutcome;
+      readonly answer?: string;
+      readonly reason?: string;
+      readonly settle: readonly Settled[];
+    };
+
+const entryOf = (state: TaskState, name: string) => state.tools.find((tool) => tool.name === name);
+
+const changesOutside = (call: Call): boolean => call.effect === "write" || call.effect === "destructive";
+
+/** A started call that nobody runs any more; or one announced again whose second dispatch was called off. */
+const isLost = (call: Call, facts: Facts): boolean =>
+  call.phase === "started" &&
+  (!facts.announced.has(call.id) || (call.superseded === true && call.attempt > 1 && changesOutside(call)));
+
+const recoveryOf = (state: TaskState, call: Call, facts: Facts): Recovery => {
+  if (!changesOutside(call)) return "rerun";
+  const tool = entryOf(state, call.name);
+  const pauses = state.onInterrupt === "pause" && facts.stoppedMidTurn !== null;
+  if (pauses || tool === undefined) return "unknown";
+  const age = facts.now - (call.startedAt ?? 0);
+  const sameTool = tool.definition === call.definition;
+  const again = call.superseded !== true && sameTool && call.attempt < MAX_DISPATCHES;
+  if (again && call.idempotent !== undefined && age < call.idempotent.ttlMs) return "redispatch";
+  if (tool.verify === true && sameTool && !facts.unverified.has(call.id)) return "verify";
+  return tool.onUnknown === "tell" ? "tell" : "unknown";
+};
+
+const recoveries = (state: TaskState, facts: Facts): { callId: string; order: Recovery }[] => {
+  const orders: { callId: string; order: Recovery }[] = [];
+  const paused = state.onInterrupt === "pause" && facts.stoppedMidTurn !== null;
+  const goesOn = isRunning(state) && state.stopping === undefined && !paused;
+  for (const call of state.calls) {
+    if (call.phase === "unknown") {
+      if (call.resolution !== undefined) orders.push({ callId: call.id, order: "settle" });
+      else if (call.verifyAskedBy !== undefined) orders.push({ callId: call.id, order: "verify" });
+    } else if (isLost(call, facts)) {
+      if (changesOutside(call)) orders.push({ callId: call.id, order: recoveryOf(state, call, facts) });
+      else if (goesOn && call.superseded !== true) orders.push({ callId: call.id, order: "rerun" });
+    }
+  }
+  return orders;
+};
+
+const settlementOf = (state: TaskState, call: Call, facts: Facts, stop: boolean): Settled["as"] | null => {
+  const gone = stop || call.superseded === true;
+  if (call.phase === "finished" || call.phase === "unknown" || call.phase === "detached") return null;
+  if (call.phase === "started" && !facts.announced.has(call.id)) {
+    return gone && !changesOutside(call) ? "interrupted" : null;
+  }
+  if (call.arrival !== undefined) return "arrived";
+  if (call.denied !== undefined) return "denied";
+  if (gone) return "skipped";
+  return call.phase === "waiting" && entryOf(state, call.name) === undefined ? "no_such_tool" : null;
+};
+
+/** Calls that get a result without running: stopped, corrected away, refused, or brought from outside. */
+const settlements = (state: TaskState, facts: Facts, stop: boolean): Settled[] =>
+  state.calls.flatMap((call) => {
+    const as = settlementOf(state, call, facts, stop);
+    return as === null ? [] : [{ callId: call.id, as }];
+  });
+
+/** The next calls to start: the reads up to the next write, all at once; or one write. */
+const startable = (state: TaskState): string[] => {
+  const start: string[] = [];
+  for (const call of state.calls) {
+    if (call.phase !== "waiting" && call.phase !== "started") continue;
+    const effect = call.effect ?? entryOf(state, call.name)?.effect;
+    const writes = effect === "write" || effect === "destructive";
+    if (writes && start.length > 0) return start;
+    start.push(call.id);
+    if (writes) return start;
+  }
+  return start;
+};
+
+const waitsOf = (state: TaskState): Wait[] => {
+  const waits: Wait[] = [];
+  for (const call of state.calls) {
+    if (call.phase === "unknown") waits.push({ on: "resolution", callId: call.id });
+    else if (call.phase === "parked" && call.parked !== undefined && call.arrival === undefined) {
+      const { on, ref } = call.parked;
+      waits.push({ on, callId: call.id, ...(ref === undefined ? {} : { ref }) });
+    }
+  }
+  return waits;
+};
+
+const firstOf = (waits: readonly Wait[]): WaitingOn | undefined =>
+  waitingOn.find((on) => waits.some((wait) => wait.on === on));
+
+type WaitParts = Partial<Omit<WaitStep, "do" | "record" | "on">> & { on: WaitingOn };
+
+const wait = (state: TaskState, parts: WaitParts): WaitStep => ({
+  do: "Wait",
+  record: state.waiting === undefined || (parts.settle ?? []).length > 0 || parts.interrupted !== undefined,
+  waits: [],
+  settle: [],
+  cancelTimers: [],
+  cancelApprovals: [],
+  ...parts,
+});
+
+/** Where a task waits after a turn that came to an end by itself. */
+const restingOn = (state: TaskState): WaitingOn => (state.mode === "run" ? "resume" : "input");
+
+/** A turn that goes on only when somebody says so. */
+const pause = (state: TaskState, outcome: "paused" | "failed", reason: string): Step => {
+  const waits = waitsOf(state);
+  const on = waits.some((w) => w.on === "resolution") ? "resolution" : "resume";
+  if (outcome === "failed" && state.mode === "oneShot" && on === "resume") {
+    return { do: "End", outcome: "failed", reason, settle: state.calls.filter(isOpen).map(skip) };
+  }
+  return wait(state, { on, outcome, reason, waits });
+};
+
+const skip = (call: Call): Settled => ({ callId: call.id, as: "skipped" });
+
+const stopTurn = (state: TaskState, facts: Facts): Step => {
+  const settle = settlements(state, facts, true);
+  const waits = waitsOf(state).filter((w) => w.on === "resolution");
+  const cancelTimers = Object.entries(state.timers).flatMap(([id, timer]) => (timer.callId === undefined ? [] : [id]));
+  const cancelApprovals = state.calls.flatMap((call) =>
+    call.phase === "parked" && call.approval !== undefined ? [call.approval.requestId] : [],
+  );
+  const ends = { settle, cancelTimers, cancelApprovals, waits };
+  const answer = state.turn?.answer;
+  if (state.stopping?.kind === "interrupt" && answer !== undefined && (facts.goals?.open ?? 0) === 0) {
+    return answered(state, facts, answer);
+  }
+  if (state.stopping?.kind === "interrupt") {
+    const on = waits.length > 0 ? "resolution" : "resume";
+    return wait(state, { on, outcome: "paused", reason: "interrupted", ...ends });
+  }
+  if (state.stopping?.kind === "close") {
+    const last = state.turn?.outcome;
+    const outcome = last === "failed" || last === "cancelled" ? last : last === "paused" ? "cancelled" : "done";
+    const says = outcome === "done" && answer !== undefined ? { answer } : {};
+    return { do: "End", outcome, reason: "closed", settle, ...says };
+  }
+  if (waits.length > 0) return wait(state, { on: "resolution", ...ends });
+  if (state.mode === "oneShot") return { do: "End", outcome: "cancelled", reason: "cancelled", settle };
+  return wait(state, { on: restingOn(state), outcome: "cancelled", reason: "cancelled", ...ends });
+};
+
+const answered = (state: TaskState, facts: Facts, answer: string): Step => {
+  const turn = state.turn;
+  const goals = facts.goals;
+  if (goals !== null && turn !== undefined && goals.open > 0) {
+    if (goals.open === goals.blocked) return pause(state, "paused", "goals_blocked");
+    if (turn.legs >= (state.settings.maxLegs ?? Number.MAX_SAFE_INTEGER)) return pause(state, "paused", "max_legs");
+    if (!goals.progress) return pause(state, "paused", "no_progress");
+    return { do: "Continue" };
+  }
+  if (turn?.answerStop === "refusal") return pause(state, "failed", "refused");
+  if (state.mode === "oneShot") return { do: "End", outcome: "done", answer, settle: [] };
+  const cut = turn?.answerStop === "max_tokens" ? { reason: "max_tokens" } : {};
+  return wait(state, { on: restingOn(state), outcome: "completed", answer, ...cut });
+};
+
+const callModel = (state: TaskState, facts: Facts): Step => {
+  const { model, settings, turn } = state;
+  if (turn?.failed !== undefined) return pause(state, "failed", turn.failed);
+  if (model.open === undefined) {
+    if (turn !== undefined && turn.steps >= (settings.maxSteps ?? DEFAULT_MAX_STEPS)) {
+      return pause(state, "paused", "max_steps");
+    }
+    if (model.failures >= (settings.modelAttempts ?? DEFAULT_MODEL_ATTEMPTS)) {
+      return pause(state, "paused", `model_${model.lastFailure ?? "failed"}`);
+    }
+    if (facts.context === "over") return { do: "Compact" };
+    if (facts.context === "full") return pause(state, "paused", "context_full");
+  }
+  return { do: "CallModel", attempt: model.attempts + 1, notBefore: model.retryAt ?? 0 };
+};
+
+const restingStep = (state: TaskState): Step => {
+  const waits = waitsOf(state);
+  const { outcome, reason, answer } = state.turn ?? {};
+  const unsettled = waits.some((w) => w.on === "resolution");
+  const resting = outcome === "completed" || outcome === "cancelled" ? restingOn(state) : "resume";
+  const on = outcome === undefined ? "input" : unsettled ? "resolution" : resting;
+  return wait(state, {
+    on,
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(outcome === "completed" && answer !== undefined ? { answer } : {}),
+    waits: unsettled ? waits : [],
+  });
+};
+
+const turnStep = (state: TaskState, facts: Facts): Step => {
+  const settle = settlements(state, facts, false);
+  const unsettled = state.calls.some((call) => call.phase === "unknown");
+  if (settle.length > 0) return { do: "RunCalls", start: [], settle };
+  if (unsettled) return pause(state, "paused", "unknown_action");
+  const start = startable(state);
+  if (start.length > 0) return { do: "RunCalls", start, settle: [] };
+  const waits = waitsOf(state);
+  const on = firstOf(waits);
+  if (on !== undefined) return wait(state, { on, waits });
+  if (state.calls.some((call) => call.phase === "detached")) return wait(state, { on: "signal", waits: [] });
+  const answer = state.turn?.answer;
+  return answer === undefined ? callModel(state, facts) : answered(state, facts, answer);
+};
+
+/** The next step. Steps that touch the outside announce themselves first; see the runner's files of these names. */
+export const decide = (state: TaskState, facts: Facts): Step => {
+  if (state.ended !== undefined) return wait(state, { on: "input" });
+  if (facts.untaken) return { do: "TakeInput" };
+  const orders = recoveries(state, facts);
+  if (orders.length > 0) return { do: "RecoverCalls", orders };
+  if (facts.stoppedMidTurn !== null && state.onInterrupt === "pause" && isRunning(state)) {
+    const waits = waitsOf(state).filter((w) => w.on === "resolution");
+    const on = waits.length > 0 ? "resolution" : "resume";
+    return wait(state, { on, outcome: "paused", reason: "interrupted", waits, interrupted: facts.stoppedMidTurn });
+  }
+  if (state.stopping !== undefined) return stopTurn(state, facts);
+  return isRunning(state) ? turnStep(state, facts) : restingStep(state);
+};
