@@ -1,0 +1,160 @@
+// PORT: a capability added to an agent: tools, state, words for the model, hooks. Its records land with what they belong to.
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import type { TSchema } from "typebox";
+import type { Effect, Source } from "../core/events.ts";
+import type { Mode } from "../core/events.ts";
+import type { Settings } from "../core/items.ts";
+import type { CallResult, Content } from "../core/messages.ts";
+import type { Reducer, TaskState } from "../core/state.ts";
+import type { Exec } from "../exec/exec.ts";
+
+/** A tool's schema: any Standard Schema that can say its JSON Schema, or a JSON Schema itself (TypeBox makes those). */
+export type InputSchema = (StandardSchemaV1 & StandardJSONSchemaV1) | TSchema;
+
+/** Thrown or returned by a tool: the effect certainly did not happen. The model sees the message as an error. */
+export class NothingHappened extends Error {
+  override readonly name = "NothingHappened";
+}
+
+/** A record for the plugin's own reducer, or words that join the conversation, or both. */
+export interface NewRecord {
+  readonly kind: string;
+  /** JSON. All of it is content, but for the keys that the plugin declares in `records`. */
+  readonly data: unknown;
+  readonly message?: Content;
+  readonly sources?: readonly Source[];
+}
+
+export interface ToolContext {
+  readonly taskId: string;
+  readonly callId: string;
+  /** Names this dispatch to an outside service: the same again only where the tool is idempotent. */
+  readonly invocationId: string;
+  readonly attempt: number;
+  /** Grows with every claim; an outside system may refuse a smaller one than it has seen. */
+  readonly fence: number;
+  /** Aborted by an interrupt, a cancel, a timeout, or when the worker lost its claim. Stop at once. */
+  readonly signal: AbortSignal;
+  readonly exec: Exec;
+  /** The plugin's own state as of this call; read only. */
+  readonly state: unknown;
+  /** Adds a record of the tool's plugin, appended together with the call's result. */
+  record(record: NewRecord): void;
+}
+
+export type ToolOutput =
+  | string
+  | {
+      readonly content: string | Content;
+      /** A failure the model sees and may correct; for a write it says that nothing happened. */
+      readonly isError?: boolean;
+      /** JSON for front ends; the model never sees it. */
+      readonly details?: unknown;
+      /** Ids of what was made or changed outside. */
+      readonly resources?: readonly string[];
+      readonly sources?: readonly Source[];
+    };
+
+/** What is known of an action whose outcome is not. */
+export interface Receipt {
+  readonly callId: string;
+  readonly invocationId: string;
+  readonly input: unknown;
+  readonly attempt: number;
+  /** When it was first announced (store's clock, ms). */
+  readonly startedAt: number;
+}
+
+export interface Tool {
+  /** As the model calls it: `[A-Za-z][A-Za-z0-9_-]{0,63}`. */
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: InputSchema;
+  /** `read` and `internal` calls may run again after a crash; `write` and `destructive` never do by themselves. */
+  readonly effect: Effect;
+  /**
+   * Performs the call with validated input. A write that throws anything but NothingHappened, or that is stopped
+   * part-way, is unknown: it is verified or settled by a person, never run again.
+   */
+  execute(input: never, context: ToolContext): ToolOutput | Promise<ToolOutput>;
+  /** The outside service honours the invocation id for this long: an interrupted call is dispatched again with it. */
+  readonly idempotent?: { readonly ttlMs: number };
+  /** Looks at the postcondition of an interrupted call. Must not change anything. */
+  verify?(receipt: Receipt, context: ToolContext): Promise<"done" | "absent" | "unknown">;
+  /** `tell` only for effects inside the task's own workspace, which the model can inspect. Default `pause`. */
+  readonly onUnknown?: "pause" | "tell";
+  readonly outputSchema?: InputSchema;
+  /** Default 120,000 for reads, none for writes. */
+  readonly timeoutMs?: number;
+  /** Results longer than this are cut for the model and kept whole as a task file. Default 50,000. */
+  readonly maxOutputChars?: number;
+  readonly deferred?: boolean;
+}
+
+/** A call as hooks see it, before it is announced. */
+export interface HookCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly effect: Effect;
+  readonly input: unknown;
+}
+
+export interface TaskView {
+  readonly taskId: string;
+  /** The whole state; read only. */
+  readonly state: TaskState;
+  /** Adds a record of this plugin to the next append. */
+  record(record: NewRecord): void;
+}
+
+export type HookVerdict =
+  | { readonly verdict: "allow" }
+  | { readonly verdict: "deny"; readonly reason: string }
+  | { readonly verdict: "rewrite"; readonly input: unknown };
+
+export interface Hooks {
+  /** Before a call is announced. The first plugin that denies ends it; rewrites build on one another. */
+  beforeTool?(call: HookCall, view: TaskView): HookVerdict | Promise<HookVerdict>;
+  afterTool?(call: HookCall, result: CallResult, view: TaskView): void | Promise<void>;
+  /** Before the first model call of a turn. A message recorded here joins the conversation. */
+  turnStart?(view: TaskView): void | Promise<void>;
+  /** After a Waiting was recorded, before the claim is given back. */
+  waiting?(view: TaskView): void | Promise<void>;
+}
+
+export interface Plugin {
+  /** `[a-z][a-z0-9_]*`, unique in an agent; `core` is the kernel's. */
+  readonly name: string;
+  readonly version: string;
+  /** `import.meta.url` of the module that defines it: its sources, with what they import, become part of its pin. */
+  readonly module?: string;
+  /** JSON: what it was configured with. Part of its pin. */
+  readonly args?: unknown;
+  readonly tools?: readonly Tool[];
+  readonly reducer?: Reducer;
+  /** Per kind of record: the version written now, and the keys of `data` that stay when its content is redacted. */
+  readonly records?: Readonly<Record<string, { readonly v: number; readonly skeleton?: readonly string[] }>>;
+  /** Text for the system prompt, recorded once at first pickup. */
+  readonly part?: string;
+  /** Words ahead of a model call, recorded before it. Pure: from the state alone. */
+  reminders?(state: TaskState): readonly NewRecord[];
+  readonly hooks?: Hooks;
+  /** What a fork of a task starts with, from the plugin's state in the source. Default: the same state. */
+  continueState?(state: unknown): unknown;
+  /** How many goals are open, how many of those are blocked, and whether this leg moved any. */
+  goals?(state: unknown): { readonly open: number; readonly blocked: number; readonly progress: boolean };
+  /** What to record to begin another leg of the turn: unfinished goals as context. */
+  nextLeg?(state: TaskState): NewRecord;
+}
+
+/** What a task runs as. Recorded by name; its settings at creation, its prompt and plugins at first pickup. */
+export interface Agent {
+  readonly name: string;
+  /** The first block of the system prompt: one line that says who it is. */
+  readonly identity: string;
+  readonly system: string;
+  readonly settings: Settings;
+  readonly mode: Mode;
+  readonly onInterrupt: "continue" | "pause";
+  readonly plugins: readonly Plugin[];
+}

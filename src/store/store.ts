@@ -1,0 +1,456 @@
+// PORT: where logs live. One interface and one contract suite (store.contract.ts) for every adapter.
+// An adapter keeps what it is given and guards it; it never interprets an event.
+import type { EndOutcome, EventType, Mode, Outcome, WaitingOn } from "../core/events.ts";
+import type { NewItem, Origin } from "../core/items.ts";
+import type { Row, TaskColumns } from "../core/project.ts";
+
+/**
+ * The closed set of refusals.
+ *
+ * - `not_owner`: the fence is not the task's newest; stop, another holds it.
+ * - `conflict`: the log does not end where the caller thinks, or a key was used before with another body.
+ * - `inbox_moved`: an untaken item or a due timer exists that the caller has not seen.
+ * - `redacted`: the task's revision moved on; fold again.
+ * - `not_found`, `ended`, `forgotten`: there is no such task; it takes nothing more; it was forgotten.
+ * - `newer_version`: the database was written by a newer perdure.
+ * - `damaged`: the database, or a row of it, is not what was written.
+ * - `unavailable`: nothing can be said about the outcome (busy, full, lost connection, read-only); may be tried again.
+ */
+export type StoreCode =
+  | "not_owner"
+  | "conflict"
+  | "inbox_moved"
+  | "redacted"
+  | "not_found"
+  | "ended"
+  | "forgotten"
+  | "newer_version"
+  | "damaged"
+  | "unavailable";
+
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  readonly code: StoreCode;
+  constructor(code: StoreCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** An event ready to be stored. The writer made salt (16 bytes), digest and chain (32 bytes each), so that the same
+ * append can be sent twice. `body` is the event's JSON text. */
+export interface Draft {
+  readonly seq: number;
+  readonly type: EventType;
+  readonly body: string;
+  readonly salt: Uint8Array;
+  readonly digest: Uint8Array;
+  readonly chain: Uint8Array;
+}
+
+/** An event as it is read back. `type` is the stored word, which a newer version may have written. */
+export interface Entry {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** An entry with its envelope. `salt` is null when the event was redacted. */
+export interface Envelope extends Entry {
+  readonly salt: Uint8Array | null;
+  readonly digest: Uint8Array;
+  readonly chain: Uint8Array;
+}
+
+/** One entry of a task's list of redactions: what the skeleton at `seq` must hash to. `n` counts from 1. */
+export interface Redaction {
+  readonly n: number;
+  readonly seq: number;
+  readonly digest: Uint8Array;
+  readonly chain: Uint8Array;
+}
+
+/** A tool, prompt or other definition shared by the tasks that use it, named by the hash of its text. */
+export interface Definition {
+  readonly hash: string;
+  readonly text: string;
+}
+
+/** An item to post. `key` is unique per task; `hash` is compared when a key comes again (see `itemHash`). */
+export interface Post {
+  readonly taskId: string;
+  readonly by: string;
+  readonly key: string;
+  readonly item: NewItem;
+}
+
+export interface PostReceipt {
+  readonly taskId: string;
+  /** The item's inbox seq; the first one's where the key came before. */
+  readonly seq: number;
+  readonly duplicate: boolean;
+}
+
+/** An untaken inbox item. `body` is the item's JSON text, which a newer version may have written. */
+export interface InboxEntry {
+  readonly seq: number;
+  readonly at: number;
+  readonly by: string;
+  readonly key: string;
+  readonly body: string;
+}
+
+export interface NewTask {
+  readonly taskId: string;
+  /** Unique per owner and place; a second creation with it returns the first's receipt. */
+  readonly key?: string;
+  /** 32 random bytes under which hashes of this task's content are made. Kept outside the log. */
+  readonly secret: Uint8Array;
+  /** The row as `project` gives it after the first events. */
+  readonly columns: TaskColumns;
+  readonly rows: readonly Row[];
+}
+
+export interface CreateParams {
+  readonly task: NewTask;
+  readonly drafts: readonly Draft[];
+  readonly items: readonly Omit<Post, "taskId">[];
+}
+
+export interface CreateReceipt {
+  readonly taskId: string;
+  readonly lastSeq: number;
+  readonly head: string;
+  readonly duplicate: boolean;
+}
+
+export interface AppendParams {
+  readonly taskId: string;
+  readonly fence: number;
+  /** The revision that the caller folded. */
+  readonly revision: number;
+  /** At least one; `drafts[0].seq` is the expected last seq + 1. */
+  readonly drafts: readonly Draft[];
+  /** The task's row after these events, as far as it changed, and projection rows. */
+  readonly columns: Partial<TaskColumns>;
+  readonly rows: readonly Row[];
+  /** An InputTaken is among the drafts: items up to this inbox seq are consumed, their bodies blanked. */
+  readonly taken?: number;
+  /** Refuse with `inbox_moved` if an item after this inbox seq is untaken, or a timer is due. */
+  readonly inboxSeen?: number;
+  /** Items for other tasks, in the same transaction. A task that is gone or ended drops its item. */
+  readonly posts?: readonly Post[];
+  readonly definitions?: readonly Definition[];
+  /** A child task to create with this append, in the same transaction. */
+  readonly children?: readonly CreateParams[];
+}
+
+export interface AppendReceipt {
+  readonly lastSeq: number;
+  readonly at: number;
+  /** The inbox's last seq at this commit; greater than what was taken when there is something to take. */
+  readonly inboxSeq: number;
+  /** A timer was due at this commit. */
+  readonly timerDue: boolean;
+}
+
+export interface ClaimParams {
+  readonly worker: string;
+  readonly leaseMs: number;
+  /** What this worker can serve: `agent:<name>`, `plugin:<name>`, `host:<name>`. A task is claimed only if all that its
+   * row requires is here. */
+  readonly offers: readonly string[];
+  /** The version of snapshots this worker can use, by agent name. */
+  readonly snapshotVersions: Readonly<Record<string, string>>;
+  /** Names the running code; a task held by another build is claimed at once, by the same one after its back-off. */
+  readonly build: string;
+  /** Only this task. */
+  readonly taskId?: string;
+  readonly queues?: readonly string[];
+}
+
+export interface SnapshotRef {
+  readonly seq: number;
+  readonly version: string;
+  readonly revision: number;
+}
+
+export interface Snapshot extends SnapshotRef {
+  readonly bytes: Uint8Array;
+}
+
+export interface Claim {
+  readonly taskId: string;
+  readonly fence: number;
+  readonly epoch: number;
+  readonly revision: number;
+  readonly secret: Uint8Array;
+  readonly lastSeq: number;
+  /** The chain after `lastSeq`. */
+  readonly chain: Uint8Array;
+  /** The store's clock at this claim (ms). */
+  readonly now: number;
+  /** When the claim before this one ended, by release or by its lease; null if there was none. */
+  readonly previousEndedAt: number | null;
+  /** Claims since the last release by a holder, this one included. */
+  readonly attempts: number;
+  readonly snapshot: Snapshot | null;
+  /** The log after the snapshot, or all of it, in order of seq. */
+  readonly entries: readonly Entry[];
+  readonly inbox: readonly InboxEntry[];
+}
+
+/** The claim's holder gives it back.
+ * `parked`: nothing to do until something comes; refused with `inbox_moved` like a Waiting.
+ * `stop`: the worker stops; the task is ready for another at once.
+ * `held`: this build cannot go on; claimed again after `retryAfterMs`, or by another build, or after `letGo`. */
+export type ReleaseParams = { readonly taskId: string; readonly fence: number } & (
+  | { readonly kind: "parked"; readonly inboxSeen: number }
+  | { readonly kind: "stop" }
+  | { readonly kind: "held"; readonly reason: string; readonly build: string; readonly retryAfterMs: number }
+);
+
+export interface Held {
+  readonly reason: string;
+  readonly build: string;
+  readonly at: number;
+  /** How often in a row; what the back-off grows with. */
+  readonly count: number;
+}
+
+/** A task's row: a projection of its log, and the store's own columns. */
+export interface TaskRow {
+  readonly taskId: string;
+  readonly agent: string;
+  readonly owner: string;
+  readonly origin: Origin;
+  readonly parent: string | null;
+  readonly root: string;
+  readonly mode: Mode;
+  /** `ready`: created, not begun. `running`: in a turn. `waiting`, `ended`: as the log's last words. */
+  readonly status: "ready" | "running" | "waiting" | "ended";
+  readonly waitingOn: WaitingOn | null;
+  readonly outcome: Outcome | EndOutcome | null;
+  readonly reason: string | null;
+  readonly requires: readonly string[];
+  readonly queue: string;
+  readonly priority: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly lastSeq: number;
+  readonly head: string;
+  readonly revision: number;
+  readonly redactions: number;
+  readonly inboxSeq: number;
+  readonly inboxTaken: number;
+  readonly fence: number;
+  readonly claimedBy: string | null;
+  readonly held: Held | null;
+  readonly nextTimerAt: number | null;
+}
+
+export interface ListParams {
+  readonly owner?: string;
+  readonly place?: string;
+  readonly parent?: string;
+  readonly status?: TaskRow["status"];
+  /** Ids that begin with this. */
+  readonly idPrefix?: string;
+  /** Newest first by the store's order of creation; continue after this task id. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export interface RedactParams {
+  readonly taskId: string;
+  readonly seqs: readonly number[];
+  /** A fresh secret: older hashes of this task's content become incomparable. */
+  readonly secret: Uint8Array;
+  /** Untaken inbox items to redact too, by inbox seq. */
+  readonly items?: readonly number[];
+}
+
+/** What `check` found. `seq` is null where the fault is not at one event. */
+export interface Finding {
+  readonly taskId: string;
+  readonly seq: number | null;
+  readonly what: string;
+}
+
+export interface TypeBytes {
+  readonly type: string;
+  readonly events: number;
+  readonly bytes: number;
+}
+
+export interface StoreStats {
+  readonly tasks: number;
+  readonly types: readonly TypeBytes[];
+  readonly snapshotBytes: number;
+  readonly fileBytes: number;
+  /** The whole store on disk; null where it cannot be known. */
+  readonly storeBytes: number | null;
+}
+
+/** A task whole, as `exportTask` gives it and `importTask` takes it. */
+export interface Bundle {
+  readonly format: "perdure-task/1";
+  readonly row: TaskRow;
+  readonly entries: readonly Envelope[];
+  readonly redactions: readonly Redaction[];
+  readonly definitions: readonly Definition[];
+  readonly files: readonly { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array }[];
+}
+
+/** The one seam that every content column passes (events, inbox, snapshots, files). The identity until encryption is
+ * switched on. `open` must give back exactly what was sealed. */
+export interface Seal {
+  seal(bytes: Uint8Array, taskId: string): Uint8Array;
+  open(bytes: Uint8Array, taskId: string): Uint8Array;
+}
+
+/** Where a store takes its time from. `wall` and `monotonic` in ms; `boot` names the machine's boot, so that
+ * monotonic times of several processes compare. */
+export interface Clock {
+  wall(): number;
+  monotonic(): number;
+  readonly boot: string;
+}
+
+/** Something may have changed: a task's log or inbox grew, or (null) anything. Hints may be missing or too many. */
+export type Hint = (taskId: string | null) => void;
+
+export interface Store {
+  /** The place as a person would name it, for messages: a path or a URL without its password. */
+  readonly name: string;
+
+  /**
+   * Creates a task with its first events and items in one transaction; `drafts[0]` is `TaskCreated` at seq 1.
+   * The same `key` for one owner and place gives the first receipt with `duplicate`. Codes: `conflict` (task id taken,
+   * or key used for another agent or objective hash), `forgotten`.
+   */
+  createTask(params: CreateParams): Promise<CreateReceipt>;
+
+  /**
+   * Appends events and all that goes with them, or nothing. Guards in this order: task (`not_found`, `forgotten`),
+   * fence (`not_owner`), end (`ended`), expected seq (`conflict`), revision (`redacted`), inbox (`inbox_moved`).
+   * A TaskEnded deletes the task's snapshots and timers and answers its untaken items `ended` from then on.
+   */
+  append(params: AppendParams): Promise<AppendReceipt>;
+
+  /**
+   * Puts an item into a task's inbox. Acknowledged means committed. Codes: `not_found`, `forgotten`, `ended`, and
+   * `conflict` when the key was used before with another body.
+   */
+  post(params: Post): Promise<PostReceipt>;
+
+  /**
+   * Claims one task that has something to do (an untaken item, a due timer, or a log in mid-turn) and is not leased,
+   * highest priority first, longest ready first; null if there is none. Raises its fence and counts the attempt before
+   * anything is loaded. `taskId` claims that task whether it has something to do or not, unless it is leased or ended
+   * (null). A row in `inbox` is an untaken item or a due timer, which this moves into the inbox.
+   */
+  claim(params: ClaimParams): Promise<Claim | null>;
+
+  /** Extends the lease to `leaseMs` from the store's now. Codes: `not_owner`, `not_found`, `forgotten`. */
+  renew(params: { readonly taskId: string; readonly fence: number; readonly leaseMs: number }): Promise<void>;
+
+  /** Gives a claim back (see ReleaseParams). Codes: `not_owner`, `inbox_moved` (parked only), `not_found`. */
+  release(params: ReleaseParams): Promise<void>;
+
+  /** A held task may be claimed again at once. Codes: `not_found`. */
+  letGo(params: { readonly taskId: string }): Promise<void>;
+
+  /** Untaken items in order, due timers first moved in; at most `limit`, at least one byte-wise (4 MiB). Codes:
+   * `not_owner`, `not_found`. */
+  readInbox(params: { readonly taskId: string; readonly fence: number }): Promise<readonly InboxEntry[]>;
+
+  /** Entries with `after` < seq <= `through`, in order; at most `limit`. Codes: `not_found`, `forgotten`. */
+  read(params: {
+    readonly taskId: string;
+    readonly after?: number;
+    readonly through?: number;
+    readonly limit?: number;
+  }): Promise<readonly Envelope[]>;
+
+  /** A task's list of redactions, in order. */
+  readRedactions(params: { readonly taskId: string }): Promise<readonly Redaction[]>;
+
+  /** Entries after `after` as they are committed, without gaps, in order. Ends after TaskEnded or when aborted. */
+  follow(params: {
+    readonly taskId: string;
+    readonly after?: number;
+    readonly signal: AbortSignal;
+  }): AsyncIterable<Envelope>;
+
+  /** The row, or null. `now` in the store's clock. */
+  getTask(params: { readonly taskId: string }): Promise<TaskRow | null>;
+
+  listTasks(params: ListParams): Promise<readonly TaskRow[]>;
+
+  /** The stored projection rows of one task, in the order of table and key. */
+  readRows(params: { readonly taskId: string; readonly table?: Row["table"] }): Promise<readonly Row[]>;
+
+  getDefinitions(params: { readonly hashes: readonly string[] }): Promise<readonly Definition[]>;
+
+  /** The task's secret. Codes: `not_found`, `forgotten`. */
+  getSecret(params: { readonly taskId: string }): Promise<Uint8Array>;
+
+  /** Keeps a snapshot, the newest per version, at most two versions. False, and nothing kept, when the task has ended or
+   * its revision moved on, or a newer one of that version is there. */
+  putSnapshot(params: { readonly taskId: string; readonly snapshot: Snapshot }): Promise<boolean>;
+
+  getSnapshot(params: { readonly taskId: string; readonly version: string }): Promise<Snapshot | null>;
+
+  /**
+   * Replaces events by their skeletons, with an entry in the list of redactions each, replaces the task's secret, deletes
+   * its snapshots and raises its revision and that of every task that folds it through `historyFrom`. Needs no claim.
+   * Seqs already redacted are passed over. Codes: `not_found`, `forgotten`.
+   */
+  redact(params: RedactParams): Promise<{ readonly revision: number }>;
+
+  /** Keeps a task file (chunked); replaces one of that name. Codes: `not_found`, `forgotten`. */
+  putFile(params: {
+    readonly taskId: string;
+    readonly name: string;
+    readonly mediaType: string;
+    readonly bytes: Uint8Array;
+  }): Promise<void>;
+
+  getFile(params: {
+    readonly taskId: string;
+    readonly name: string;
+  }): Promise<{ readonly mediaType: string; readonly bytes: Uint8Array } | null>;
+
+  listFiles(params: {
+    readonly taskId: string;
+  }): Promise<readonly { readonly name: string; readonly mediaType: string; readonly size: number }[]>;
+
+  /** The task whole. Codes: `not_found`, `forgotten`. */
+  exportTask(params: { readonly taskId: string }): Promise<Bundle>;
+
+  /** Takes a bundle as a new task under `taskId`, verified (chain, digests, redactions), with a new secret, epoch and no
+   * inbox. Codes: `conflict` (id taken), `damaged` (it does not verify). */
+  importTask(params: {
+    readonly taskId: string;
+    readonly bundle: Bundle;
+    readonly secret: Uint8Array;
+    readonly columns: TaskColumns;
+    readonly rows: readonly Row[];
+  }): Promise<void>;
+
+  /** The store's own consistency (pages, foreign rows, counters). Logs are checked by `client/check.ts`. */
+  check(): Promise<readonly Finding[]>;
+
+  stats(): Promise<StoreStats>;
+
+  /** Calls `hint` when a log or inbox may have changed, also by another process. Returns how to stop. */
+  subscribe(hint: Hint): () => void;
+
+  /** The store's clock now (ms). */
+  now(): Promise<number>;
+
+  /** Ends follows, closes connections. Repeatable. */
+  close(): Promise<void>;
+}
