@@ -8,6 +8,7 @@ export const limits = { linesPerFile: 300, linesPerFunction: 60 };
 
 const ports = ["store/store.ts", "model/model.ts", "exec/exec.ts", "plugins/plugin.ts"];
 const typebox = ["typebox"];
+const schemas = [...typebox, "@standard-schema/spec"];
 const plain = ["typebox", "node:"];
 const any = ["*"];
 
@@ -22,13 +23,17 @@ export const walls = [
   { files: "store/*", may: ["store/*", "core/**"], packages: plain },
   { files: "model/*", may: ["model/*", "core/**"], packages: plain },
   { files: "exec/*", may: ["exec/*", "core/**"], packages: plain },
-  { files: "plugins/*", may: ["plugins/*", "core/**", "exec/exec.ts"], packages: plain },
+  { files: "plugins/*", may: ["plugins/*", "core/**", "exec/exec.ts"], packages: [...schemas, "node:"] },
 
   { files: "store/store.ts", may: ["core/**"], packages: typebox },
   { files: "model/model.ts", may: ["core/**"], packages: typebox },
   { files: "exec/exec.ts", may: ["core/**"], packages: typebox },
-  { files: "plugins/plugin.ts", may: ["core/**", "exec/exec.ts"], packages: typebox },
-  { files: "{store,model,exec,plugins}/*.contract.ts", may: ["core/**", "testing/**", ...ports], packages: any },
+  { files: "plugins/plugin.ts", may: ["core/**", "exec/exec.ts"], packages: schemas },
+  {
+    files: "{store,model,exec,plugins}/*.contract.ts",
+    may: ["core/**", "testing/**", ...ports, "store/*", "plugins/*"],
+    packages: any,
+  },
 
   { files: "store/*/**", may: ["store/*", "core/**"], packages: any },
   { files: "model/*/**", may: ["model/*", "core/**"], packages: any },

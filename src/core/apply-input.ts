@@ -32,11 +32,14 @@ export const flushQueue = (state: TaskState): void => {
   reopenAnswer(state);
 };
 
-/** A message after the answer means that the turn goes on. */
+/** A message after the answer means that the turn goes on: another leg. */
 const reopenAnswer = (state: TaskState): void => {
-  if (state.turn?.answer === undefined) return;
-  delete state.turn.answer;
-  delete state.turn.answerStop;
+  const turn = state.turn;
+  if (turn?.answer === undefined) return;
+  delete turn.answer;
+  delete turn.answerStop;
+  turn.legs += 1;
+  turn.legSteps = turn.steps;
 };
 
 /** Adds a message now, or as soon as it may stand in the conversation. */

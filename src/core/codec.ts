@@ -1,9 +1,17 @@
 // Events to JSON text and back. Text is what digests cover; stores keep its UTF-8 bytes. Nothing else reads bodies.
 import { Compile, type Validator } from "typebox/compile";
 import type { TSchema } from "typebox";
+import { diagnose } from "./diagnose.ts";
 import { eventSchemas, eventTypes, type Event, type EventType } from "./events.ts";
 import { itemTypes, newItemSchemas, type ItemType, type NewItem } from "./items.ts";
-import { RECORD_VERSION, isRecordKind, recordKinds, recordSchemas, type RecordKind } from "./records.ts";
+import {
+  RECORD_VERSION,
+  isRecordKind,
+  recordKinds,
+  recordSchemas,
+  redactedRecordSchemas,
+  type RecordKind,
+} from "./records.ts";
 
 /** Why a body could not be read. `newer_version`: leave it alone. `undecodable`: whole, but not of any known form. */
 export type CodecCode = "newer_version" | "undecodable";
@@ -22,17 +30,14 @@ const compileAll = <K extends string>(names: readonly K[], schemas: Record<K, TS
 
 const events = compileAll<EventType>(eventTypes, eventSchemas);
 const records = compileAll<RecordKind>(recordKinds, recordSchemas);
+const redactedRecords = compileAll<RecordKind>(recordKinds, redactedRecordSchemas);
 const items = compileAll<ItemType>(itemTypes, newItemSchemas);
 
-/** Keywords that fail when a newer version added a field, a word or a type; every other failure is a broken body. */
-const newerKeywords = new Set(["additionalProperties", "const", "enum", "anyOf", "boolean"]);
-
-const refuse = (validator: Validator, value: unknown, what: string): never => {
-  const errors = [...validator.Errors(value)];
-  const broken = errors.find((error) => !newerKeywords.has(error.keyword));
-  const first = broken ?? errors[0];
-  const where = first === undefined ? what : `${what}${first.instancePath}: ${first.message}`;
-  if (broken === undefined) throw new CodecError("newer_version", `${where}: written by a newer version`);
+const check = (validator: Validator, value: unknown, what: string): void => {
+  if (validator.Check(value)) return;
+  const fault = diagnose(validator.Type(), value) ?? { newer: false, path: "", what: "does not fit its schema" };
+  const where = `${what}${fault.path}: ${fault.what}`;
+  if (fault.newer) throw new CodecError("newer_version", `${where}: written by a newer version`);
   throw new CodecError("undecodable", where);
 };
 
@@ -41,18 +46,27 @@ const checkRecord = (event: Event): void => {
   if (!isRecordKind(event.kind) || event.v > RECORD_VERSION) {
     throw new CodecError("newer_version", `core/${event.kind} v${String(event.v)} is written by a newer version`);
   }
-  if (event.redacted === true) return;
-  const validator = records[event.kind];
-  if (!validator.Check(event.data)) refuse(validator, event.data, `core/${event.kind}`);
+  const validators = event.redacted === true ? redactedRecords : records;
+  check(validators[event.kind], event.data, `core/${event.kind}`);
 };
 
-/** The event's JSON text, without its type. Lone surrogates and NUL are escaped, so the text is valid UTF-8. */
+const write = (value: unknown, what: string): string => {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new CodecError("undecodable", `${what}: cannot be written as JSON`, { cause });
+  }
+};
+
+/**
+ * The event's JSON text, without its type. Lone surrogates and NUL are escaped, so the text is valid UTF-8. Throws
+ * CodecError for what could not be read back.
+ */
 export const encodeEvent = (event: Event): string => {
   const { type, ...fields } = event;
-  const validator = events[type];
-  if (!validator.Check(fields)) refuse(validator, fields, type);
+  check(events[type], fields, type);
   checkRecord(event);
-  return JSON.stringify(fields);
+  return write(fields, type);
 };
 
 const parse = (text: string, what: string): Record<string, unknown> => {
@@ -70,8 +84,7 @@ const parse = (text: string, what: string): Record<string, unknown> => {
 export const decodeEvent = (type: string, text: string): Event => {
   if (!Object.hasOwn(events, type)) throw new CodecError("newer_version", `event type ${type} is not known here`);
   const fields = parse(text, type);
-  const validator = events[type as EventType];
-  if (!validator.Check(fields)) refuse(validator, fields, type);
+  check(events[type as EventType], fields, type);
   fields["type"] = type;
   const event = fields as unknown as Event;
   checkRecord(event);
@@ -81,8 +94,8 @@ export const decodeEvent = (type: string, text: string): Event => {
 export const encodeItem = (item: NewItem): string => {
   const validator = Object.hasOwn(items, item.type) ? items[item.type] : undefined;
   if (validator === undefined) throw new CodecError("undecodable", `no item type ${String(item.type)}`);
-  if (!validator.Check(item as unknown)) refuse(validator, item, item.type);
-  return JSON.stringify(item);
+  check(validator, item, item.type);
+  return write(item, item.type);
 };
 
 export const decodeItem = (text: string): NewItem => {
@@ -91,7 +104,6 @@ export const decodeItem = (text: string): NewItem => {
   if (typeof type !== "string" || !Object.hasOwn(items, type)) {
     throw new CodecError("newer_version", `item type ${String(type)} is not known here`);
   }
-  const validator = items[type as ItemType];
-  if (!validator.Check(value)) refuse(validator, value, type);
+  check(items[type as ItemType], value, type);
   return value as unknown as NewItem;
 };

@@ -181,7 +181,6 @@ const reducePlugins = (
     v: event.v,
     data: event.data,
     seq: recorded.seq,
-    at: recorded.at,
     redacted: event.redacted === true,
   };
   for (const [name, reducer] of Object.entries(reducers)) {
@@ -253,4 +252,16 @@ export const fold = (taskId: string, log: Iterable<Recorded>, reducers: Reducers
   }
   if (state === undefined) throw new FoldError(`task ${taskId} has no events`);
   return state;
+};
+
+/** The time of events that are folded before they are committed; `confirmTime` puts the store's in its place. */
+export const PROVISIONAL = -1;
+
+/** Replaces provisional times by that of the commit (store's clock, ms), so that the state is what a fold would give. */
+export const confirmTime = (state: TaskState, at: number): void => {
+  state.at = at;
+  for (const call of state.calls) {
+    if (call.startedAt === PROVISIONAL) call.startedAt = at;
+    if (call.unknownAt === PROVISIONAL) call.unknownAt = at;
+  }
 };

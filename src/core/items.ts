@@ -84,8 +84,8 @@ export type ItemType = keyof Bodies;
 
 type Body<K extends ItemType> = Static<ReturnType<typeof Type.Object<Bodies[K]>>>;
 
-/** An item before it has a place in an inbox. */
-export type NewItem = { [K in ItemType]: { readonly type: K } & Body<K> }[ItemType];
+/** An item before it has a place in an inbox. `redacted`: its words were removed while it waited there. */
+export type NewItem = { [K in ItemType]: { readonly type: K } & Body<K> }[ItemType] & { readonly redacted?: true };
 
 /** An item as the inbox holds it and InputTaken copies it. `seq` is its inbox seq, `at` the store's clock (ms). */
 export type Item = {
@@ -93,23 +93,13 @@ export type Item = {
   readonly at: number;
   readonly by: string;
   readonly key: string;
-  /** Its words were removed. */
-  readonly redacted?: true;
 } & NewItem;
 export type ItemOf<K extends ItemType> = Extract<Item, { type: K }>;
 
 const place = { seq: Type.Integer(), at: Type.Integer(), by: Type.String(), key: Type.String() };
 
 const typed = (entry: [string, Record<string, TSchema>], more: Record<string, TSchema>): TSchema =>
-  Type.Object(
-    {
-      ...more,
-      type: Type.Literal(entry[0]),
-      ...entry[1],
-      ...(Object.hasOwn(more, "seq") ? { redacted: Type.Optional(Type.Literal(true)) } : {}),
-    },
-    strict,
-  );
+  Type.Object({ ...more, type: Type.Literal(entry[0]), ...entry[1], redacted: Type.Optional(Type.Literal(true)) }, strict);
 
 export const itemTypes = Object.keys(bodies) as ItemType[];
 /** The schema of a new item, by type. */

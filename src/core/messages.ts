@@ -3,8 +3,17 @@ import { Type, type Static } from "typebox";
 
 const strict = { additionalProperties: false };
 
-/** Free-form JSON from outside (a tool's input, a provider's metadata). Kept as given, never interpreted by the kernel. */
-export const Json = Type.Unknown();
+/** Free-form JSON from outside (a tool's input, a provider's metadata). Kept as given; nothing below the top is looked at. */
+export const Json = Type.Unsafe<unknown>(
+  Type.Union([
+    Type.Object({}),
+    Type.Array(Type.Unknown()),
+    Type.String(),
+    Type.Number(),
+    Type.Boolean(),
+    Type.Null(),
+  ]),
+);
 
 export const TextPart = Type.Object({ type: Type.Literal("text"), text: Type.String() }, strict);
 
@@ -78,6 +87,10 @@ export type Message =
 export const GAP = "[removed: this content was redacted]";
 
 export const text = (value: string): TextPart => ({ type: "text", text: value });
+
+/** A text without words. Providers refuse a message that holds one. */
+export const isBlank = (part: { readonly type: string; readonly text?: string }): boolean =>
+  part.type === "text" && part.text?.trim() === "";
 
 /** The text parts of `parts`, joined. */
 export const textOf = (parts: readonly { readonly type: string }[]): string => {

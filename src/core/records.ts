@@ -119,7 +119,7 @@ const kinds = {
   handoff: { origin: Origin, by: Type.String() },
   collaborator: { principal: Type.String(), change: words("add", "remove"), by: Type.String() },
   refreshed: { source: Type.String(), version: optional(Type.String()), seqs: Type.Array(Type.Integer()) },
-  erased: { seqs: Type.Array(Type.Integer()), reason: Type.String() },
+  erased: { seqs: Type.Array(Type.Integer()), reason: Type.String(content) },
   detached: { callId, job: Type.String() },
   detached_ended: { callId, job: Type.String(), status: words("ok", "error", "unknown") },
 } as const satisfies Record<string, Record<string, TSchema>>;
@@ -131,15 +131,26 @@ export type CoreRecord<K extends RecordKind> = Static<ReturnType<typeof Type.Obj
 /** The version that this build writes and the newest that it reads, the same for every kind. */
 export const RECORD_VERSION = 1;
 
+const isContent = (schema: TSchema): boolean => (schema as { content?: boolean }).content === true;
+
 export const recordKinds = Object.keys(kinds) as RecordKind[];
 export const recordSchemas = Object.fromEntries(
   recordKinds.map((kind) => [kind, Type.Object(kinds[kind] as Record<string, TSchema>, strict)]),
 ) as unknown as Record<RecordKind, TSchema>;
 
+/** Of redacted records: what is content may be gone. */
+export const redactedRecordSchemas = Object.fromEntries(
+  recordKinds.map((kind) => {
+    const fields = Object.entries(kinds[kind] as Record<string, TSchema>);
+    const kept = fields.map(([key, schema]) => [key, isContent(schema) ? optional(schema) : schema]);
+    return [kind, Type.Object(Object.fromEntries(kept) as Record<string, TSchema>, strict)];
+  }),
+) as unknown as Record<RecordKind, TSchema>;
+
 /** The data keys of a core record that stay when its content is redacted. */
 export const recordSkeleton = (kind: RecordKind): string[] =>
   Object.entries(kinds[kind] as Record<string, TSchema>)
-    .filter(([, schema]) => (schema as { content?: boolean }).content !== true)
+    .filter(([, schema]) => !isContent(schema))
     .map(([key]) => key);
 
 export const isRecordKind = (kind: string): kind is RecordKind => Object.hasOwn(kinds, kind);

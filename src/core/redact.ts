@@ -9,13 +9,12 @@ const emptyOf = (value: unknown): unknown => (typeof value === "string" ? "" : A
 
 /** An item without its words. Required content becomes empty, optional content goes. */
 export const itemSkeleton = <T extends Item | NewItem>(item: T): T => {
-  const kept: Record<string, unknown> = { ...item };
+  const kept: Record<string, unknown> = { ...item, redacted: true };
   for (const field of itemContent[item.type] ?? []) {
     if (!Object.hasOwn(kept, field)) continue;
     if (typeof kept[field] === "string") kept[field] = "";
     else Reflect.deleteProperty(kept, field);
   }
-  if (Object.hasOwn(kept, "seq")) kept["redacted"] = true;
   return kept as unknown as T;
 };
 

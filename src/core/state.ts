@@ -207,7 +207,6 @@ export interface PluginRecord {
   readonly v: number;
   readonly data: unknown;
   readonly seq: number;
-  readonly at: number;
   /** Only the skeleton of `data` is left. */
   readonly redacted: boolean;
 }
@@ -218,3 +217,18 @@ export const isOpen = (call: Call): boolean => call.phase !== "finished";
 
 /** A turn that runs: opened, and not stopped by an outcome. */
 export const isRunning = (state: TaskState): boolean => state.turn !== undefined && state.turn.outcome === undefined;
+
+/** A copy that takes further kernel events without changing `state`. Messages and plugin states are shared. */
+export const branchOf = (state: TaskState): TaskState => {
+  const { turn, calls, messages, queue, model, timers, usage } = state;
+  return {
+    ...state,
+    ...(turn === undefined ? {} : { turn: { ...turn } }),
+    calls: calls.map((call) => ({ ...call })),
+    messages: messages.slice(),
+    queue: queue.slice(),
+    model: { ...model },
+    timers: { ...timers },
+    usage: usage.map((counter) => ({ ...counter })),
+  };
+};

@@ -1,15 +1,21 @@
 // PORT: a capability added to an agent: tools, state, words for the model, hooks. Its records land with what they belong to.
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import type { TSchema } from "typebox";
-import type { Effect, Source } from "../core/events.ts";
-import type { Mode } from "../core/events.ts";
+import type { Static, TSchema } from "typebox";
+import type { Effect, Mode, Source } from "../core/events.ts";
 import type { Settings } from "../core/items.ts";
 import type { CallResult, Content } from "../core/messages.ts";
-import type { Reducer, TaskState } from "../core/state.ts";
+import type { Mac } from "../core/request.ts";
+import type { Pin, ToolEntry } from "../core/records.ts";
+import type { Reducer, Reducers, TaskState } from "../core/state.ts";
 import type { Exec } from "../exec/exec.ts";
 
 /** A tool's schema: any Standard Schema that can say its JSON Schema, or a JSON Schema itself (TypeBox makes those). */
 export type InputSchema = (StandardSchemaV1 & StandardJSONSchemaV1) | TSchema;
+
+/** What `execute` is handed: what the schema puts out. */
+export type InputOf<Schema extends InputSchema> = Schema extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<Schema>
+  : Static<Schema>;
 
 /** Thrown or returned by a tool: the effect certainly did not happen. The model sees the message as an error. */
 export class NothingHappened extends Error {
@@ -36,6 +42,8 @@ export interface ToolContext {
   /** Aborted by an interrupt, a cancel, a timeout, or when the worker lost its claim. Stop at once. */
   readonly signal: AbortSignal;
   readonly exec: Exec;
+  /** A hash of content goes into a record only through this: it is worth nothing without the task's secret. */
+  readonly mac: Mac;
   /** The plugin's own state as of this call; read only. */
   readonly state: unknown;
   /** Adds a record of the tool's plugin, appended together with the call's result. */
@@ -91,6 +99,12 @@ export interface Tool {
   readonly deferred?: boolean;
 }
 
+/** A tool as it is written: `execute` takes what its schema puts out. */
+export interface TypedTool<Schema extends InputSchema> extends Tool {
+  readonly inputSchema: Schema;
+  execute(input: InputOf<Schema>, context: ToolContext): ToolOutput | Promise<ToolOutput>;
+}
+
 /** A call as hooks see it, before it is announced. */
 export interface HookCall {
   readonly callId: string;
@@ -143,6 +157,10 @@ export interface Plugin {
   continueState?(state: unknown): unknown;
   /** How many goals are open, how many of those are blocked, and whether this leg moved any. */
   goals?(state: unknown): { readonly open: number; readonly blocked: number; readonly progress: boolean };
+  /** A summary of the conversation through a seq, to stand in its place; null if it cannot be made smaller. */
+  compact?(
+    state: TaskState,
+  ): Promise<{ readonly through: number; readonly summary: string; readonly kept: readonly number[] } | null>;
   /** What to record to begin another leg of the turn: unfinished goals as context. */
   nextLeg?(state: TaskState): NewRecord;
 }
@@ -157,4 +175,26 @@ export interface Agent {
   readonly mode: Mode;
   readonly onInterrupt: "continue" | "pause";
   readonly plugins: readonly Plugin[];
+}
+
+/** The outcome of checking a value against a tool's schema. `value` is what the schema made of it. */
+export type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
+
+/** A tool made ready: its definition by hash, its schemas compiled. */
+export interface PreparedTool {
+  readonly tool: Tool;
+  readonly plugin: Plugin;
+  readonly entry: ToolEntry;
+  /** The text that `entry.definition` is the hash of. */
+  readonly definition: string;
+  checkInput(value: unknown): Checked | Promise<Checked>;
+  checkOutput(value: unknown): Checked | Promise<Checked>;
+}
+
+/** An agent made ready to run (see prepare.ts): names checked, tools compiled, pins taken. */
+export interface PreparedAgent {
+  readonly agent: Agent;
+  readonly tools: ReadonlyMap<string, PreparedTool>;
+  readonly pins: readonly Pin[];
+  readonly reducers: Reducers;
 }

@@ -182,6 +182,7 @@ export interface Snapshot extends SnapshotRef {
 
 export interface Claim {
   readonly taskId: string;
+  readonly agent: string;
   readonly fence: number;
   readonly epoch: number;
   readonly revision: number;
@@ -348,8 +349,8 @@ export interface Store {
   /**
    * Claims one task that has something to do (an untaken item, a due timer, or a log in mid-turn) and is not leased,
    * highest priority first, longest ready first; null if there is none. Raises its fence and counts the attempt before
-   * anything is loaded. `taskId` claims that task whether it has something to do or not, unless it is leased or ended
-   * (null). A row in `inbox` is an untaken item or a due timer, which this moves into the inbox.
+   * anything is loaded. `taskId` considers that task alone, under the same conditions. A row in `inbox` is an untaken
+   * item or a due timer, which this moves into the inbox.
    */
   claim(params: ClaimParams): Promise<Claim | null>;
 

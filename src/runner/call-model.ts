@@ -1,0 +1,200 @@
+// CallModel: ModelCalled commits, then one attempt runs. Its reply is stored whole or not at all.
+import { isEqualJson } from "../core/equal.ts";
+import type { Event } from "../core/events.ts";
+import type { ModelFailure } from "../core/records.ts";
+import type { RequestHash } from "../core/request.ts";
+import { ModelError, type ModelReply } from "../model/model.ts";
+import { ClaimLost } from "./lease.ts";
+import { viewFor } from "./prepare-call.ts";
+import { coreRecord, pluginRecord } from "./records.ts";
+import { requestFor } from "./request-for.ts";
+import { hasNews } from "./run-calls.ts";
+import { stateOf, storeNow, type Run } from "./run.ts";
+
+interface Failure {
+  readonly class: ModelFailure;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+  readonly status?: number;
+  readonly tokens?: ModelReply["tokens"];
+}
+
+/** Failures that another attempt cannot mend: the turn fails, or the context is made smaller. */
+const isFinal = (failure: ModelFailure): boolean =>
+  failure === "auth" || failure === "bad_request" || failure === "refused" || failure === "overflow";
+
+const backOff = (run: Run, failure: Failure): number => {
+  const { retryFirstMs, retryLastMs } = run.ports.limits;
+  const doubled = Math.min(retryLastMs, retryFirstMs * 2 ** stateOf(run).model.failures);
+  const jittered = doubled * (0.5 + run.ports.random.fraction() / 2);
+  return Math.ceil(Math.max(jittered, failure.retryAfterMs ?? 0));
+};
+
+const failed = (run: Run, failure: Failure, durationMs: number): Event[] => {
+  const { attempts } = stateOf(run).model;
+  const final = isFinal(failure.class) || failure.class === "aborted";
+  const record = coreRecord("model_failed", {
+    class: failure.class,
+    purpose: "turn",
+    attempt: attempts,
+    durationMs,
+    message: failure.message,
+    ...(failure.tokens === undefined ? {} : { tokens: failure.tokens }),
+    ...(failure.status === undefined ? {} : { status: failure.status }),
+    ...(final ? {} : { retryAt: Math.ceil(storeNow(run)) + backOff(run, failure) }),
+  });
+  if (failure.class === "overflow" || !isFinal(failure.class)) return [record];
+  return [record, coreRecord("turn_failed", { reason: `model_${failure.class}`, message: failure.message })];
+};
+
+/** A reply that asks for nothing and says nothing is none, also when it only reasons. */
+const flawOf = (reply: ModelReply): Failure | null => {
+  if (reply.broken !== undefined && reply.broken.length > 0) {
+    const message = `the arguments of ${reply.broken.join(", ")} were cut or are not JSON`;
+    return { class: "cut", message, tokens: reply.tokens };
+  }
+  const says = reply.message.parts.some(
+    (part) => part.type === "call" || (part.type === "text" && part.text.trim() !== ""),
+  );
+  return says ? null : { class: "empty", message: "the reply was empty", tokens: reply.tokens };
+};
+
+const failureOf = (error: unknown, signal: AbortSignal): Failure => {
+  if (!(error instanceof ModelError)) throw error;
+  return {
+    // An abort that nobody here asked for is the network's.
+    class: error.class === "aborted" && !signal.aborted ? "network" : error.class,
+    message: error.message,
+    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+    ...(error.status === undefined ? {} : { status: error.status }),
+    ...(error.tokens === undefined ? {} : { tokens: error.tokens }),
+  };
+};
+
+/** One attempt: the reply, or what went wrong. */
+const attempt = async (run: Run, request: Awaited<ReturnType<typeof requestFor>>["request"]) => {
+  const { taskId } = run.claim;
+  const { settings, replies, model } = stateOf(run);
+  const signal = AbortSignal.any([run.watch.control, run.lease.lost]);
+  const context = { taskId, replies, attempt: model.attempts, purpose: "turn" };
+  try {
+    for await (const part of run.ports.model(settings.model).stream(request, { signal, context })) {
+      if (part.type === "reply") return part.reply;
+      run.ports.watcher.delta?.(taskId, part);
+    }
+    throw new ModelError("network", "the stream ended without a reply");
+  } catch (error) {
+    return failureOf(error, signal);
+  }
+};
+
+/** Plugins' words ahead of the call. An attempt that is made again sends what was announced, and no new words. */
+const addReminders = async (run: Run): Promise<void> => {
+  const state = stateOf(run);
+  if (state.model.open !== undefined) return;
+  const turn = state.turn?.seq ?? null;
+  for (const plugin of run.agent.agent.plugins) {
+    if (turn !== run.turnHooked && state.turn?.steps === 0) await plugin.hooks?.turnStart?.(viewFor(run, plugin));
+    for (const record of plugin.reminders?.(state) ?? []) run.journal.add(pluginRecord(plugin, record));
+  }
+  run.turnHooked = turn;
+};
+
+/** A request made again after a crash that is not what was announced before: said to the operator, and seen in the log. */
+const noteDifference = (run: Run, hash: RequestHash): void => {
+  const before = stateOf(run).model.open;
+  if (before === undefined || before.revision !== run.journal.revision || before.requestHash === hash.hash) return;
+  const same = isEqualJson([before.prefixHash, before.messages], [hash.prefixHash, hash.messages]);
+  const what = same
+    ? "a message"
+    : before.prefixHash === hash.prefixHash
+      ? "the number of messages"
+      : "system or tools";
+  run.ports.watcher.note?.(
+    run.claim.taskId,
+    `the request made again differs from that at seq ${String(before.seq)}: ${what}`,
+  );
+};
+
+/** Sleeps until the back-off is over; false when the inbox or a stop came first. */
+const waitBackOff = async (run: Run, notBefore: number): Promise<boolean> => {
+  const waitMs = notBefore - storeNow(run);
+  if (waitMs <= 0) return true;
+  if (run.journal.hasPending) await run.journal.commit();
+  const news = new AbortController();
+  const stop = run.ports.store.subscribe((taskId) => {
+    if (taskId === run.claim.taskId) news.abort(new Error("news"));
+  });
+  try {
+    await run.ports.clock.sleep(waitMs, AbortSignal.any([news.signal, run.watch.control, run.stop, run.lease.lost]));
+    return true;
+  } catch {
+    run.lease.lost.throwIfAborted();
+    return false;
+  } finally {
+    stop();
+  }
+};
+
+/** A slot for the call; what is pending commits first when none is free. Null when something else came first. */
+const slotFor = async (run: Run): Promise<(() => void) | null> => {
+  const { owner } = stateOf(run);
+  const free = run.ports.slots.tryAcquire(owner);
+  if (free !== null) return free;
+  if (run.journal.hasPending) await run.journal.commit();
+  try {
+    return await run.ports.slots.acquire(owner, AbortSignal.any([run.watch.control, run.stop, run.lease.lost]));
+  } catch {
+    run.lease.lost.throwIfAborted();
+    return null;
+  }
+};
+
+const announceAndCall = async (run: Run, attemptNumber: number): Promise<void> => {
+  const { journal } = run;
+  await addReminders(run);
+  const { request, hash } = await requestFor(run);
+  noteDifference(run, hash);
+  journal.add({
+    type: "ModelCalled",
+    model: stateOf(run).settings.model,
+    requestHash: hash.hash,
+    prefixHash: hash.prefixHash,
+    messages: hash.messages,
+    revision: journal.revision,
+    attempt: attemptNumber,
+    purpose: "turn",
+  });
+  if ((await journal.commit()) !== "appended") return;
+  if (hasNews(run)) await run.watch.look();
+  if (!run.lease.isFresh()) {
+    throw new ClaimLost(`task ${run.claim.taskId}: half a lease has passed since the claim was last confirmed`);
+  }
+  const startedAt = run.ports.clock.monotonic();
+  const reply = await attempt(run, request);
+  const durationMs = Math.round(run.ports.clock.monotonic() - startedAt);
+  run.lease.lost.throwIfAborted();
+  const flaw = "class" in reply ? reply : flawOf(reply);
+  if (flaw !== null) {
+    journal.add(...failed(run, flaw, durationMs));
+    if (flaw.class === "overflow") run.contextOver = true;
+    await journal.commit();
+    return;
+  }
+  const { message, stopReason, tokens } = reply as ModelReply;
+  journal.add({ type: "ModelReplied", message, stopReason, usage: { tokens, durationMs } });
+};
+
+export const callModel = async (
+  run: Run,
+  step: { readonly attempt: number; readonly notBefore: number },
+): Promise<void> => {
+  if (!(await waitBackOff(run, step.notBefore))) return;
+  const release = await slotFor(run);
+  if (release === null) return;
+  try {
+    await announceAndCall(run, step.attempt);
+  } finally {
+    release();
+  }
+};

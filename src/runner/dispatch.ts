@@ -1,0 +1,141 @@
+// Runs one announced call: hands the tool its context, bounds it in time, and says what came of it.
+import type { Call } from "../core/state.ts";
+import type { Content } from "../core/messages.ts";
+import { text } from "../core/messages.ts";
+import {
+  NothingHappened,
+  type NewRecord,
+  type PreparedTool,
+  type ToolContext,
+  type ToolOutput,
+} from "../plugins/plugin.ts";
+import type { Lost } from "./run.ts";
+import { execOf, stateOf, storeNow, type Run } from "./run.ts";
+
+export type Output = Exclude<ToolOutput, string>;
+
+/** `lost`: dispatched, and nobody can say whether it took effect. */
+export type Outcome =
+  | { readonly kind: "returned"; readonly output: Output; readonly records: readonly NewRecord[] }
+  | { readonly kind: "failed"; readonly message: string; readonly records: readonly NewRecord[] }
+  | { readonly kind: "lost"; readonly lost: Lost };
+
+export const contentOf = (content: string | Content): Content =>
+  typeof content === "string" ? [text(content)] : content;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The context of one dispatch; what the tool records is collected in `records`. */
+export const toolContext = async (
+  run: Run,
+  call: Call,
+  prepared: PreparedTool,
+  signal: AbortSignal,
+  records: NewRecord[],
+): Promise<ToolContext> => {
+  const { plugin } = prepared;
+  const state = stateOf(run);
+  return {
+    taskId: run.claim.taskId,
+    callId: call.id,
+    invocationId: call.invocationId ?? "",
+    attempt: call.attempt,
+    fence: run.claim.fence,
+    signal,
+    exec: await execOf(run),
+    mac: run.mac,
+    state: Object.hasOwn(state.plugins, plugin.name) ? state.plugins[plugin.name] : plugin.reducer?.initial(),
+    record: (record) => {
+      records.push(record);
+    },
+  };
+};
+
+interface Bound {
+  readonly signal: AbortSignal;
+  /** Rejects once the tool has had `abandonMs` after its signal was aborted. */
+  readonly abandoned: Promise<never>;
+  readonly stoppedBy: () => "timed_out" | "interrupted" | null;
+  release(): void;
+}
+
+/** The tool's signal: aborted by its time limit, by a person's interrupt or cancel, or by a lost claim. */
+const bound = (run: Run, timeoutMs: number | undefined): Bound => {
+  const timeout = new AbortController();
+  const done = new AbortController();
+  const signal = AbortSignal.any([timeout.signal, run.watch.control, run.lease.lost]);
+  const { clock, limits } = run.ports;
+  const ignore = (): undefined => undefined;
+  if (timeoutMs !== undefined) {
+    clock.sleep(timeoutMs, done.signal).then(() => {
+      timeout.abort(new Error(`timed out after ${String(timeoutMs)} ms`));
+    }, ignore);
+  }
+  const { promise: abandoned, reject } = Promise.withResolvers<never>();
+  abandoned.catch(ignore);
+  const abandon = (): void => {
+    const giveUp = (): void => {
+      reject(new Error(`given up ${String(limits.abandonMs)} ms after it was told to stop`));
+    };
+    clock.sleep(limits.abandonMs, done.signal).then(giveUp, ignore);
+  };
+  if (signal.aborted) abandon();
+  else signal.addEventListener("abort", abandon, { once: true });
+  return {
+    signal,
+    abandoned,
+    stoppedBy: () => (timeout.signal.aborted ? "timed_out" : signal.aborted ? "interrupted" : null),
+    release: () => {
+      done.abort(new Error("done"));
+    },
+  };
+};
+
+const changesOutside = (prepared: PreparedTool): boolean =>
+  prepared.tool.effect === "write" || prepared.tool.effect === "destructive";
+
+const returned = async (prepared: PreparedTool, output: ToolOutput | NothingHappened): Promise<Output> => {
+  if (output instanceof NothingHappened) throw output;
+  if (prepared.tool.outputSchema !== undefined) {
+    const checked = await prepared.checkOutput(output);
+    if (!checked.ok) throw new InvalidOutput(`its output is not what it declares: ${checked.message}`);
+  }
+  if (typeof output === "string") return { content: output };
+  // A tool that returns nothing, or something else than it declares, has no result to show.
+  if (typeof output !== "object" || (output as unknown) === null || !("content" in output)) {
+    throw new InvalidOutput("it returned no content");
+  }
+  return output;
+};
+
+class InvalidOutput extends Error {}
+
+const judge = (run: Run, prepared: PreparedTool, error: unknown, bounds: Bound, records: NewRecord[]): Outcome => {
+  const message = messageOf(error);
+  const stoppedBy = bounds.stoppedBy();
+  if (error instanceof NothingHappened || !changesOutside(prepared)) {
+    const why = stoppedBy === null || error instanceof NothingHappened ? message : `${stoppedBy}: ${message}`;
+    return { kind: "failed", message: why, records };
+  }
+  const reason = error instanceof InvalidOutput ? "invalid_output" : (stoppedBy ?? "threw");
+  return { kind: "lost", lost: { reason, message, at: storeNow(run) } };
+};
+
+/** Dispatches a call that ToolStarted announced. Never throws for what the tool does. */
+export const dispatch = async (run: Run, call: Call, prepared: PreparedTool): Promise<Outcome> => {
+  const { tool } = prepared;
+  const timeoutMs = tool.timeoutMs ?? (changesOutside(prepared) ? undefined : run.ports.limits.readTimeoutMs);
+  const records: NewRecord[] = [];
+  const bounds = bound(run, timeoutMs);
+  try {
+    const context = await toolContext(run, call, prepared, bounds.signal, records);
+    // An async function turns a synchronous throw of the tool into a rejection.
+    const executing = (async () => tool.execute(call.input as never, context))();
+    const output = await returned(prepared, await Promise.race([executing, bounds.abandoned]));
+    return { kind: "returned", output, records };
+  } catch (error) {
+    return judge(run, prepared, error, bounds, records);
+  } finally {
+    bounds.release();
+  }
+};

@@ -1,0 +1,77 @@
+// Looks at the inbox while a step is under way: a person's interrupt or cancel aborts the step, nothing else does.
+import { decodeItem } from "../core/codec.ts";
+import type { Store } from "../store/store.ts";
+
+export interface InboxWatch {
+  /** This process's monotonic time at the claim (ms). */
+  readonly claimedAt: number;
+  /** Aborted when the inbox holds an untaken Interrupt or Cancel. A new signal after each take. */
+  readonly control: AbortSignal;
+  /** The inbox seq up to which this claim has looked. */
+  readonly seenSeq: number;
+  /** Everything up to `through` was taken: from now on only later items count. */
+  took(through: number): void;
+  /** Looks now. */
+  look(): Promise<void>;
+  close(): void;
+}
+
+const isControl = (body: string): boolean => {
+  try {
+    const { type } = decodeItem(body);
+    return type === "Interrupt" || type === "Cancel";
+  } catch {
+    return false; // Whoever takes it says what is wrong with it.
+  }
+};
+
+export const watchInbox = (
+  store: Store,
+  claim: { readonly taskId: string; readonly fence: number },
+  from: { readonly claimedAt: number; readonly seenSeq: number },
+): InboxWatch => {
+  let controller = new AbortController();
+  let seenSeq = from.seenSeq;
+  let looking: Promise<void> | null = null;
+  let again = false;
+
+  const lookOnce = async (): Promise<void> => {
+    const row = await store.getTask({ taskId: claim.taskId });
+    if (row === null || row.inboxSeq <= seenSeq) return;
+    const entries = await store.readInbox(claim);
+    seenSeq = Math.max(seenSeq, entries.at(-1)?.seq ?? 0);
+    if (entries.some((entry) => isControl(entry.body))) controller.abort(new Error("interrupted"));
+  };
+  const look = async (): Promise<void> => {
+    again = true;
+    looking ??= (async () => {
+      while (again) {
+        again = false;
+        await lookOnce();
+      }
+    })().finally(() => {
+      looking = null;
+    });
+    await looking;
+  };
+  const unsubscribe = store.subscribe((taskId) => {
+    // A look that fails is made up for by the next one, and by the take between steps.
+    if (taskId === null || taskId === claim.taskId) look().catch(() => undefined);
+  });
+
+  return {
+    claimedAt: from.claimedAt,
+    get control() {
+      return controller.signal;
+    },
+    get seenSeq() {
+      return seenSeq;
+    },
+    took: (through) => {
+      seenSeq = Math.max(seenSeq, through);
+      if (controller.signal.aborted) controller = new AbortController();
+    },
+    look,
+    close: unsubscribe,
+  };
+};

@@ -1,0 +1,127 @@
+// RecoverCalls: what to do about calls that were started and have no result. Nothing is guessed, nothing re-run but reads
+// and writes that are idempotent by declaration.
+import type { Recovery } from "../core/decide.ts";
+import type { Event } from "../core/events.ts";
+import type { Call } from "../core/state.ts";
+import type { NewRecord, PreparedTool } from "../plugins/plugin.ts";
+import { toolContext } from "./dispatch.ts";
+import { coreRecord, pluginRecord } from "./records.ts";
+import { attested, toldUnknown, verified } from "./results.ts";
+import { announceAndRun, callOf } from "./run-calls.ts";
+import { storeNow, type Lost, type Run } from "./run.ts";
+
+const lostOf = (run: Run, call: Call): Lost =>
+  run.lost.get(call.id) ?? { reason: "crashed", at: run.claim.previousEndedAt ?? run.claim.now };
+
+/** Waits until one lease after nobody can have been acting on the call any more; false when told to stop first. */
+const waitQuiet = async (run: Run, since: number): Promise<boolean> => {
+  const waitMs = since + run.lease.leaseMs - storeNow(run);
+  if (waitMs <= 0) return true;
+  const signal = AbortSignal.any([run.stop, run.lease.lost]);
+  try {
+    await run.ports.clock.sleep(waitMs, signal);
+  } catch {
+    run.lease.lost.throwIfAborted();
+    return false;
+  }
+  return true;
+};
+
+type Verdict = "done" | "absent" | "unknown";
+
+/** Asks the tool's own check of the postcondition. What it cannot say, or fails to say, stays unknown. */
+const askVerify = async (run: Run, call: Call, prepared: PreparedTool, records: NewRecord[]): Promise<Verdict> => {
+  const { tool } = prepared;
+  if (tool.verify === undefined) return "unknown";
+  const { clock, limits } = run.ports;
+  const done = new AbortController();
+  const timeout = new AbortController();
+  const signal = AbortSignal.any([timeout.signal, run.lease.lost, run.stop]);
+  clock.sleep(tool.timeoutMs ?? limits.readTimeoutMs, done.signal).then(
+    () => {
+      timeout.abort(new Error("timed out"));
+    },
+    () => undefined,
+  );
+  const { id: callId, invocationId = "", input, attempt, startedAt = 0 } = call;
+  try {
+    const context = await toolContext(run, call, prepared, signal, records);
+    return await tool.verify({ callId, invocationId, input, attempt, startedAt }, context);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    run.ports.watcher.note?.(run.claim.taskId, `the verification of ${call.name} (${call.id}) failed: ${message}`);
+    return "unknown";
+  } finally {
+    done.abort(new Error("done"));
+  }
+};
+
+const settledEvents = (
+  call: Call,
+  prepared: PreparedTool | undefined,
+  done: boolean,
+  records: NewRecord[],
+): Event[] => [
+  coreRecord("action_settled", {
+    callId: call.id,
+    how: "verification",
+    outcome: done ? "done" : "absent",
+    by: call.verifyAskedBy ?? "core",
+  }),
+  ...(prepared === undefined ? [] : records.map((record) => pluginRecord(prepared.plugin, record))),
+  verified(call, done),
+];
+
+const verify = async (run: Run, call: Call): Promise<void> => {
+  const since = call.unknownAt ?? lostOf(run, call).at;
+  if (!(await waitQuiet(run, since))) return;
+  const prepared = run.agent.tools.get(call.name);
+  const sameTool = prepared !== undefined && prepared.entry.definition === call.definition;
+  const records: NewRecord[] = [];
+  const verdict = sameTool ? await askVerify(run, call, prepared, records) : "unknown";
+  if (verdict !== "unknown") {
+    run.journal.add(...settledEvents(call, prepared, verdict === "done", records));
+    return;
+  }
+  run.unverified.add(call.id);
+  if (call.phase !== "unknown") return;
+  const by = call.verifyAskedBy ?? "core";
+  run.journal.add(coreRecord("action_settled", { callId: call.id, how: "verification", outcome: "unknown", by }));
+};
+
+const attest = async (run: Run, call: Call): Promise<void> => {
+  const { resolution } = call;
+  if (resolution === undefined || !(await waitQuiet(run, call.unknownAt ?? 0))) return;
+  const { outcome, by, verification } = resolution;
+  run.journal.add(
+    coreRecord("action_settled", { callId: call.id, how: "attestation", outcome, by, verification }),
+    attested(call, outcome === "done", by, verification),
+  );
+};
+
+const unknown = (run: Run, call: Call): void => {
+  const { reason, message } = lostOf(run, call);
+  const detail = message === undefined ? {} : { message };
+  run.announced.delete(call.id);
+  run.journal.add(coreRecord("action_unknown", { callId: call.id, reason, ...detail }));
+};
+
+const tell = (run: Run, call: Call): void => {
+  run.journal.add(toldUnknown(call, lostOf(run, call).reason));
+};
+
+export const recoverCalls = async (
+  run: Run,
+  orders: readonly { readonly callId: string; readonly order: Recovery }[],
+): Promise<void> => {
+  const by = (order: Recovery): Call[] =>
+    orders.filter((each) => each.order === order).map((each) => callOf(run, each.callId));
+  for (const call of by("unknown")) unknown(run, call);
+  for (const call of by("tell")) tell(run, call);
+  for (const call of by("settle")) await attest(run, call);
+  for (const call of by("verify")) await verify(run, call);
+  if (run.stop.aborted) return;
+  for (const call of by("redispatch")) await announceAndRun(run, [call.id], "redispatch");
+  const reruns = by("rerun").map((call) => call.id);
+  if (reruns.length > 0) await announceAndRun(run, reruns, "rerun");
+};

@@ -1,0 +1,168 @@
+// RunCalls: announce, then act. No handler runs before its ToolStarted has committed; each result commits as it comes.
+import type { Event, EventOf } from "../core/events.ts";
+import type { Settled } from "../core/decide.ts";
+import type { Call } from "../core/state.ts";
+import type { NewRecord, PreparedTool } from "../plugins/plugin.ts";
+import { contentOf, dispatch, type Outcome } from "./dispatch.ts";
+import { ClaimLost } from "./lease.ts";
+import { putOutputsOnDisk, spill } from "./output.ts";
+import { prepareCall, viewFor } from "./prepare-call.ts";
+import { pluginRecord } from "./records.ts";
+import { finished, settledResult } from "./results.ts";
+import { stateOf, type Run } from "./run.ts";
+
+export const callOf = (run: Run, callId: string): Call => {
+  const call = stateOf(run).calls.find((candidate) => candidate.id === callId);
+  if (call === undefined) throw new Error(`task ${run.claim.taskId}: no open call ${callId}`);
+  return call;
+};
+
+export const settleCalls = (run: Run, settle: readonly Settled[]): Event[] =>
+  settle.map(({ callId, as }) => settledResult(callOf(run, callId), as));
+
+/** A first run; a read again; or the second dispatch of an idempotent write, which alone keeps its invocation id. */
+type How = "first" | "rerun" | "redispatch";
+
+/** The announcement of a call. */
+const started = (run: Run, call: Call, prepared: PreparedTool, input: unknown, how: How): EventOf<"ToolStarted"> => {
+  const { tool, entry } = prepared;
+  return {
+    type: "ToolStarted",
+    callId: call.id,
+    name: call.name,
+    input,
+    effect: tool.effect,
+    ...(tool.idempotent === undefined ? {} : { idempotent: { ttlMs: tool.idempotent.ttlMs } }),
+    definition: entry.definition,
+    invocationId: how === "redispatch" && call.invocationId !== undefined ? call.invocationId : run.ports.random.id(),
+    attempt: call.attempt + 1,
+  };
+};
+
+const afterTool = async (run: Run, call: Call, result: EventOf<"ToolFinished">): Promise<void> => {
+  const { status, content } = result;
+  const { id: callId, name } = call;
+  const effect = call.effect ?? "read";
+  for (const plugin of run.agent.agent.plugins) {
+    const seen = { callId, name, effect, input: call.input };
+    await plugin.hooks?.afterTool?.(seen, { callId, name, status, content }, viewFor(run, plugin));
+  }
+};
+
+const recordsOf = (prepared: PreparedTool, records: readonly NewRecord[]): Event[] =>
+  records.map((record) => pluginRecord(prepared.plugin, record));
+
+/** A result and the records that belong to it, folded together and appended together. */
+const finish = async (run: Run, call: Call, prepared: PreparedTool, outcome: Outcome): Promise<void> => {
+  if (outcome.kind === "lost") {
+    run.lost.set(call.id, outcome.lost);
+    return;
+  }
+  const events = recordsOf(prepared, outcome.records);
+  const result = await resultOf(run, call, prepared, outcome);
+  await afterTool(run, call, result);
+  run.journal.add(...events, result);
+};
+
+const resultOf = async (
+  run: Run,
+  call: Call,
+  prepared: PreparedTool,
+  outcome: Exclude<Outcome, { kind: "lost" }>,
+): Promise<EventOf<"ToolFinished">> => {
+  const limit = prepared.tool.maxOutputChars;
+  if (outcome.kind === "failed") {
+    return finished(call.id, "error", await spill(run, call, contentOf(outcome.message), limit));
+  }
+  const { content, isError, details, resources, sources } = outcome.output;
+  return finished(call.id, isError === true ? "error" : "ok", await spill(run, call, contentOf(content), limit), {
+    ...(details === undefined ? {} : { details }),
+    ...(resources === undefined ? {} : { resources: [...resources] }),
+    ...(sources === undefined ? {} : { sources: [...sources] }),
+  });
+};
+
+interface Running {
+  readonly call: Call;
+  readonly prepared: PreparedTool;
+  readonly outcome: Outcome;
+}
+
+/** Runs announced calls side by side. Each result is committed as it comes, the last one with what follows it. */
+const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> => {
+  await putOutputsOnDisk(run);
+  if (!run.lease.isFresh()) {
+    throw new ClaimLost(`task ${run.claim.taskId}: half a lease has passed since the claim was last confirmed`);
+  }
+  const running = new Map<string, Promise<Running>>();
+  for (const callId of callIds) {
+    const call = callOf(run, callId);
+    const prepared = run.agent.tools.get(call.name);
+    if (prepared === undefined) throw new Error(`task ${run.claim.taskId}: the tool ${call.name} is gone`);
+    run.announced.delete(callId);
+    running.set(
+      callId,
+      dispatch(run, call, prepared).then((outcome) => ({ call, prepared, outcome })),
+    );
+  }
+  while (running.size > 0) {
+    const { call, prepared, outcome } = await Promise.race(running.values());
+    running.delete(call.id);
+    run.lease.lost.throwIfAborted();
+    await finish(run, call, prepared, outcome);
+    if (running.size > 0 && run.journal.hasPending) await run.journal.commit();
+  }
+};
+
+/**
+ * Announces calls and dispatches them. When the append that announces them shows that the inbox has moved on, nothing
+ * is dispatched: the input is taken first, and `decide` is asked again what to do with the announced calls.
+ */
+export const announceAndRun = async (run: Run, start: readonly string[], how: How = "first"): Promise<void> => {
+  const events: Event[] = [];
+  const ready: string[] = [];
+  for (const callId of start) {
+    const call = callOf(run, callId);
+    if (run.announced.has(callId)) {
+      ready.push(callId);
+      continue;
+    }
+    const checked = how !== "first" ? readyAgain(run, call) : await prepareCall(run, call);
+    if (!checked.ok) {
+      run.journal.add(checked.result);
+      continue;
+    }
+    events.push(started(run, call, checked.prepared, checked.input, how));
+    ready.push(callId);
+  }
+  if (ready.length === 0) return;
+  if (events.length > 0) {
+    run.journal.add(...events);
+    for (const callId of ready) run.announced.add(callId);
+    if ((await run.journal.commit()) !== "appended") {
+      run.announced.clear();
+      return;
+    }
+    if (hasNews(run)) return;
+  }
+  await dispatchAll(run, ready);
+};
+
+/** The newest commit told of inbox items or a due timer that the log has not taken. */
+export const hasNews = (run: Run): boolean => run.journal.inboxSeq > stateOf(run).inboxTaken || run.journal.timerDue;
+
+/** A call that ran before runs again as it was announced: its input was checked then. */
+const readyAgain = (run: Run, call: Call): Awaited<ReturnType<typeof prepareCall>> => {
+  const prepared = run.agent.tools.get(call.name);
+  if (prepared === undefined) return { ok: false, result: settledResult(call, "no_such_tool") };
+  return { ok: true, call, prepared, input: call.input };
+};
+
+export const runCalls = async (
+  run: Run,
+  step: { readonly start: readonly string[]; readonly settle: readonly Settled[] },
+): Promise<void> => {
+  run.journal.add(...settleCalls(run, step.settle));
+  for (const { callId } of step.settle) run.announced.delete(callId);
+  await announceAndRun(run, step.start);
+};

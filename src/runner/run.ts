@@ -1,0 +1,54 @@
+// What the steps of one claim share. One per claim, dropped with it; nothing in it is durable.
+import type { Mac, RequestPrefix } from "../core/request.ts";
+import type { TaskState } from "../core/state.ts";
+import type { Exec } from "../exec/exec.ts";
+import type { PreparedAgent } from "../plugins/plugin.ts";
+import type { Claim } from "../store/store.ts";
+import type { InboxWatch } from "./inbox-watch.ts";
+import type { Journal } from "./journal.ts";
+import type { Lease } from "./lease.ts";
+import type { RunnerPorts } from "./ports.ts";
+
+/** Why a started call has no result, for the record that says it is unknown. */
+export interface Lost {
+  readonly reason: "crashed" | "threw" | "timed_out" | "interrupted" | "invalid_output";
+  readonly message?: string;
+  /** When the handler was last known to be able to act (store's clock, ms). */
+  readonly at: number;
+}
+
+export interface Run {
+  readonly ports: RunnerPorts;
+  readonly claim: Claim;
+  readonly agent: PreparedAgent;
+  readonly journal: Journal;
+  readonly lease: Lease;
+  readonly watch: InboxWatch;
+  /** Aborted when the worker wants to stop: finish the step, release. */
+  readonly stop: AbortSignal;
+  mac: Mac;
+  /** Calls announced by ToolStarted under this claim and not dispatched. */
+  readonly announced: Set<string>;
+  /** Calls whose `verify` could not say, under this claim. */
+  readonly unverified: Set<string>;
+  readonly lost: Map<string, Lost>;
+  stoppedMidTurn: "crashed" | "stopped" | "restored" | null;
+  /** The provider said that the request is too large. */
+  contextOver: boolean;
+  /** Compaction was tried for the coming call and did not make it fit. */
+  contextFull: boolean;
+  prefix: { readonly of: readonly unknown[]; readonly value: RequestPrefix; readonly hash: string } | null;
+  exec: Exec | null;
+  /** The turn whose start hooks ran. */
+  turnHooked: number | null;
+}
+
+export const stateOf = (run: Run): TaskState => run.journal.state;
+
+/** The store's clock now, by this process's reckoning since the claim (ms). */
+export const storeNow = (run: Run): number => run.claim.now + (run.ports.clock.monotonic() - run.watch.claimedAt);
+
+export const execOf = async (run: Run): Promise<Exec> => {
+  run.exec ??= await run.ports.exec(stateOf(run).settings.workspace?.path ?? null);
+  return run.exec;
+};

@@ -1,0 +1,252 @@
+// Runs ONE claimed task: fold its log, ask `decide`, perform the step, until it waits, ends, or the claim is given back.
+import { CodecError } from "../core/codec.ts";
+import { decide, type Facts, type Step } from "../core/decide.ts";
+import { isRunning, type TaskState } from "../core/state.ts";
+import type { PreparedAgent } from "../plugins/plugin.ts";
+import { StoreError, type Claim } from "../store/store.ts";
+import { callModel } from "./call-model.ts";
+import { compact, continueTurn, goalsOf } from "./continue.ts";
+import { endFromRow } from "./end-from-row.ts";
+import { foldEntries } from "./fold-entries.ts";
+import { watchInbox } from "./inbox-watch.ts";
+import { FoldFailed, Journal, type Start } from "./journal.ts";
+import { ClaimLost, createLease } from "./lease.ts";
+import { loadClaim, type Loaded } from "./load.ts";
+import { pickUp } from "./pickup.ts";
+import type { RunnerPorts } from "./ports.ts";
+import { coreRecord } from "./records.ts";
+import { recoverCalls } from "./recover-calls.ts";
+import { keepRenewing } from "./renew.ts";
+import { fitsContext } from "./request-for.ts";
+import { runCalls } from "./run-calls.ts";
+import { stateOf, storeNow, type Run } from "./run.ts";
+import { createSnapshotting, type Snapshotting } from "./snapshotting.ts";
+import { UnreadableItem, takeInput } from "./take-input.ts";
+import { end, wait } from "./wait.ts";
+
+/**
+ * How a run came to its end. `parked`: waits, claim given back. `ended`: the log is over. `stopped`: given back on the
+ * worker's wish. `held`: this build cannot go on. `newer`: a newer version must; the lease lapses. `lost`: another holds
+ * the task, or nobody can say; nothing more was done.
+ */
+export type RunEnd = "parked" | "ended" | "stopped" | "held" | "newer" | "lost";
+
+export interface RunOptions {
+  /** Aborted to stop gracefully: the step is finished, the claim released. */
+  readonly stop: AbortSignal;
+  /** Both clocks as read before the claim was asked for. */
+  readonly claimedAt: { readonly wall: number; readonly monotonic: number };
+  /** Claims in a row that found this task's log damaged, on this worker; this one not included. */
+  readonly damagedBefore: number;
+}
+
+/** After this many claims in a row that find a damaged log, the task ends. */
+const DAMAGED_CLAIMS = 3;
+
+const agentOf = (ports: RunnerPorts, claim: Claim): PreparedAgent => {
+  const agent = ports.agents.get(claim.agent);
+  if (agent === undefined) throw new Error(`task ${claim.taskId}: no agent ${claim.agent} here`);
+  return agent;
+};
+
+const refold = async (
+  ports: RunnerPorts,
+  run: { mac: Run["mac"] },
+  claim: Claim,
+  agent: PreparedAgent,
+): Promise<Start> => {
+  const { taskId } = claim;
+  const row = await ports.store.getTask({ taskId });
+  if (row === null) throw new ClaimLost(`task ${taskId} is gone`);
+  run.mac = ports.mac(await ports.store.getSecret({ taskId }));
+  const entries = await ports.store.read({ taskId });
+  const chain = entries.at(-1)?.chain ?? claim.chain;
+  return { state: foldEntries(taskId, entries, agent.reducers), chain, revision: row.revision };
+};
+
+const createRun = (
+  ports: RunnerPorts,
+  claim: Claim,
+  agent: PreparedAgent,
+  state: TaskState,
+  options: RunOptions,
+): Run => {
+  const lease = createLease(ports.clock, ports.limits.leaseMs);
+  lease.confirm(options.claimedAt);
+  const from = { claimedAt: options.claimedAt.monotonic, seenSeq: state.inboxTaken };
+  const journal = new Journal(
+    ports,
+    agent.reducers,
+    { lease, fence: claim.fence, refold: () => refold(ports, run, claim, agent) },
+    { state, chain: claim.chain, revision: claim.revision },
+  );
+  const midTurn = isRunning(state) && state.waiting === undefined;
+  const run: Run = {
+    ports,
+    mac: ports.mac(claim.secret),
+    claim,
+    agent,
+    journal,
+    lease,
+    watch: watchInbox(ports.store, claim, from),
+    stop: options.stop,
+    announced: new Set(),
+    unverified: new Set(),
+    lost: new Map(),
+    stoppedMidTurn: midTurn ? (claim.attempts > 1 ? "crashed" : "stopped") : null,
+    contextOver: false,
+    contextFull: false,
+    prefix: null,
+    exec: null,
+    turnHooked: null,
+  };
+  return run;
+};
+
+const contextOf = async (run: Run): Promise<Facts["context"]> => {
+  const state = stateOf(run);
+  const calls = isRunning(state) && state.calls.length === 0 && state.turn?.answer === undefined;
+  if (!calls || state.model.open !== undefined) return "fits";
+  if (run.contextFull) return "full";
+  return run.contextOver || !(await fitsContext(run)) ? "over" : "fits";
+};
+
+const factsOf = async (run: Run): Promise<Facts> => ({
+  untaken: Math.max(run.journal.inboxSeq, run.watch.seenSeq) > stateOf(run).inboxTaken || run.journal.timerDue,
+  announced: run.announced,
+  unverified: run.unverified,
+  stoppedMidTurn: run.stoppedMidTurn,
+  now: storeNow(run),
+  context: await contextOf(run),
+  goals: goalsOf(run),
+});
+
+/** Performs one step. Gives how the run ended, or null to go on. */
+const perform = async (run: Run, step: Step): Promise<RunEnd | null> => {
+  switch (step.do) {
+    case "TakeInput":
+      await takeInput(run);
+      return null;
+    case "RecoverCalls":
+      await recoverCalls(run, step.orders);
+      return null;
+    case "RunCalls":
+      await runCalls(run, step);
+      return null;
+    case "CallModel":
+      await callModel(run, step);
+      return null;
+    case "Compact":
+      await compact(run);
+      return null;
+    case "Continue":
+      continueTurn(run);
+      return null;
+    case "Wait":
+      return (await wait(run, step)) ? "parked" : null;
+    case "End":
+      return (await end(run, step)) ? "ended" : null;
+  }
+};
+
+/** A step that fails for a reason of its own fails the turn, never the worker. */
+const failTurn = (run: Run, error: unknown): void => {
+  const state = stateOf(run);
+  const expected =
+    error instanceof ClaimLost ||
+    error instanceof StoreError ||
+    error instanceof UnreadableItem ||
+    error instanceof FoldFailed;
+  if (expected || !isRunning(state) || state.turn?.failed !== undefined) throw error;
+  const message = error instanceof Error ? error.message : String(error);
+  run.ports.watcher.note?.(run.claim.taskId, `the turn fails: ${message}`);
+  run.journal.add(coreRecord("turn_failed", { reason: "error", message }));
+};
+
+const loop = async (run: Run, snapshots: Snapshotting): Promise<RunEnd> => {
+  pickUp(run);
+  if (run.claim.inbox.length > 0) await takeInput(run, run.claim.inbox);
+  for (;;) {
+    run.lease.lost.throwIfAborted();
+    try {
+      const step = decide(stateOf(run), await factsOf(run));
+      const rests = step.do === "Wait" || step.do === "End";
+      if (run.stop.aborted && !rests) return await stopRun(run);
+      const ended = await perform(run, step);
+      if (ended !== null) return ended;
+    } catch (error) {
+      failTurn(run, error);
+    }
+    snapshots.consider();
+  }
+};
+
+const stopRun = async (run: Run): Promise<RunEnd> => {
+  if (run.journal.hasPending) await run.journal.commit();
+  const { taskId, fence } = run.claim;
+  await run.ports.store.release({ taskId, fence, kind: "stop" });
+  return "stopped";
+};
+
+const backOffMs = (attempts: number): number => Math.min(300_000, 1_000 * 2 ** Math.min(attempts, 10));
+
+const hold = async (ports: RunnerPorts, claim: Claim, reason: string): Promise<RunEnd> => {
+  const { taskId, fence, attempts } = claim;
+  ports.watcher.note?.(taskId, `held: ${reason}`);
+  const retryAfterMs = backOffMs(attempts);
+  await ports.store.release({ taskId, fence, kind: "held", reason, build: ports.build, retryAfterMs });
+  return "held";
+};
+
+const refuse = async (
+  ports: RunnerPorts,
+  claim: Claim,
+  loaded: Extract<Loaded, { ok: false }>,
+  options: RunOptions,
+): Promise<RunEnd> => {
+  ports.watcher.note?.(claim.taskId, loaded.message);
+  if (loaded.why === "newer") return "newer";
+  if (loaded.why === "damaged" && options.damagedBefore + 1 >= DAMAGED_CLAIMS) {
+    await endFromRow(ports, claim);
+    return "ended";
+  }
+  return hold(ports, claim, loaded.why === "damaged" ? "damaged" : loaded.message);
+};
+
+const afterError = async (ports: RunnerPorts, claim: Claim, error: unknown): Promise<RunEnd> => {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof ClaimLost || error instanceof StoreError) {
+    ports.watcher.note?.(claim.taskId, message);
+    return "lost";
+  }
+  const { cause } = error as Error;
+  if (cause instanceof CodecError && cause.code === "newer_version") return "newer";
+  return hold(ports, claim, message).catch(() => "lost" as const);
+};
+
+/** Runs a claimed task until it waits, ends, stops, or cannot go on here. Never throws. */
+export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOptions): Promise<RunEnd> => {
+  const done = new AbortController();
+  let run: Run | undefined;
+  let snapshots: Snapshotting | undefined;
+  try {
+    const agent = agentOf(ports, claim);
+    const loaded = await loadClaim(ports, claim, agent.reducers);
+    if (!loaded.ok) return await refuse(ports, claim, loaded, options);
+    run = createRun(ports, claim, agent, loaded.state, options);
+    const renewing = keepRenewing(ports.store, ports.clock, claim, run.lease, done.signal);
+    const bytesAfter = claim.entries.reduce((sum, entry) => sum + entry.body.length, 0);
+    snapshots = createSnapshotting(run, { seq: claim.snapshot?.seq ?? 0, size: loaded.snapshotSize, bytesAfter });
+    const ended = await loop(run, snapshots);
+    done.abort(new Error("done"));
+    await renewing;
+    return ended;
+  } catch (error) {
+    return await afterError(ports, claim, error);
+  } finally {
+    done.abort(new Error("done"));
+    run?.watch.close();
+    snapshots?.consider({ rested: false });
+    await snapshots?.settled();
+  }
+};

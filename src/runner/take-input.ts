@@ -1,0 +1,35 @@
+// TakeInput: copies untaken inbox items into the log, whole; they are consumed by that append and by nothing else.
+import { decodeItem } from "../core/codec.ts";
+import type { Item } from "../core/items.ts";
+import type { InboxEntry } from "../store/store.ts";
+import { stateOf, type Run } from "./run.ts";
+
+/** An item that cannot be read. It stays in the inbox; the task is held, or left to a newer version. */
+export class UnreadableItem extends Error {
+  override readonly name = "UnreadableItem";
+}
+
+const toItem = (taskId: string, entry: InboxEntry): Item => {
+  try {
+    const { seq, at, by, key } = entry;
+    return { seq, at, by, key, ...decodeItem(entry.body) };
+  } catch (cause) {
+    throw new UnreadableItem(`task ${taskId}: inbox item ${String(entry.seq)} cannot be read`, { cause });
+  }
+};
+
+/** Appends InputTaken for what the inbox holds now; nothing when it holds nothing. */
+export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promise<void> => {
+  const { taskId, fence } = run.claim;
+  const taken = stateOf(run).inboxTaken;
+  const entries = (loaded ?? (await run.ports.store.readInbox({ taskId, fence }))).filter((entry) => entry.seq > taken);
+  const last = entries.at(-1);
+  if (last === undefined) {
+    run.journal.inboxSeq = taken;
+    run.journal.timerDue = false;
+    return;
+  }
+  run.journal.add({ type: "InputTaken", items: entries.map((entry) => toItem(taskId, entry)), through: last.seq });
+  run.watch.took(last.seq);
+  await run.journal.commit();
+};

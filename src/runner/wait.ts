@@ -1,0 +1,84 @@
+// Wait and End: the last words of a turn or a task, appended only if the inbox holds nothing unseen.
+import type { Step, WaitStep } from "../core/decide.ts";
+import type { Event } from "../core/events.ts";
+import { StoreError, type Post } from "../store/store.ts";
+import { viewFor } from "./prepare-call.ts";
+import { coreRecord } from "./records.ts";
+import { settleCalls } from "./run-calls.ts";
+import { stateOf, type Run } from "./run.ts";
+
+const waitEvents = (run: Run, step: WaitStep): Event[] => {
+  const cancelled = step.cancelApprovals.map((requestId) => {
+    const call = stateOf(run).calls.find((candidate) => candidate.approval?.requestId === requestId);
+    return coreRecord("approval_settled", { requestId, callId: call?.id ?? "", decision: "cancelled", by: "core" });
+  });
+  const { answer, waits } = step;
+  return [
+    ...settleCalls(run, step.settle),
+    ...cancelled,
+    ...step.cancelTimers.map((id) => coreRecord("timer_cancelled", { id })),
+    ...(step.interrupted === undefined ? [] : [coreRecord("interrupted", { reason: step.interrupted })]),
+    {
+      type: "Waiting",
+      on: step.on,
+      ...(step.outcome === undefined ? {} : { outcome: step.outcome }),
+      ...(step.reason === undefined ? {} : { reason: step.reason }),
+      detail: {
+        ...(answer === undefined ? {} : { answer }),
+        ...(waits.length === 0 ? {} : { waits: [...waits] }),
+      },
+    },
+  ];
+};
+
+/** Records the wait, lets the plugins see it, and gives the claim back. True when the task is parked. */
+export const wait = async (run: Run, step: WaitStep): Promise<boolean> => {
+  const { journal } = run;
+  const inboxSeen = stateOf(run).inboxTaken;
+  if (step.record) {
+    const result = await journal.commit({ final: { events: waitEvents(run, step), inboxSeen } });
+    if (result !== "appended") return news(run, result);
+    for (const { callId } of step.settle) run.announced.delete(callId);
+    run.stoppedMidTurn = null;
+    for (const plugin of run.agent.agent.plugins) await plugin.hooks?.waiting?.(viewFor(run, plugin));
+  }
+  if (journal.hasPending) await journal.commit();
+  try {
+    const { taskId, fence } = run.claim;
+    await run.ports.store.release({ taskId, fence, kind: "parked", inboxSeen });
+    return true;
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "inbox_moved") return news(run, "moved");
+    throw error;
+  }
+};
+
+/** The inbox has moved on: the next step takes it. */
+const news = (run: Run, result: "moved" | "refolded"): false => {
+  if (result === "moved") run.journal.inboxSeq = stateOf(run).inboxTaken + 1;
+  return false;
+};
+
+/** Ends the task. Its parent, if any, gets the end in the same append. True when it is over. */
+export const end = async (run: Run, step: Extract<Step, { do: "End" }>): Promise<boolean> => {
+  const { outcome, answer, reason } = step;
+  const words = {
+    ...(answer === undefined ? {} : { answer }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  const { parent, owner, inboxTaken } = stateOf(run);
+  const posts: Post[] =
+    parent === undefined
+      ? []
+      : [
+          {
+            taskId: parent.taskId,
+            by: owner,
+            key: `ended:${run.claim.taskId}`,
+            item: { type: "ChildEnded", childId: run.claim.taskId, callId: parent.callId, outcome, ...words },
+          },
+        ];
+  const events: Event[] = [...settleCalls(run, step.settle), { type: "TaskEnded", outcome, ...words }];
+  const result = await run.journal.commit({ final: { events, inboxSeen: inboxTaken }, posts });
+  return result === "appended" ? true : news(run, result);
+};
