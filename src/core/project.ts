@@ -4,7 +4,7 @@ import type { EndOutcome, Event, EventOf, Mode, Outcome, Recorded, WaitingOn } f
 import { apply } from "./fold.ts";
 import type { Origin } from "./items.ts";
 import { isRecordKind, type CoreRecord } from "./records.ts";
-import { isRunning, type Call, type Reducers, type TaskState } from "./state.ts";
+import { type Call, type Reducers, type TaskState } from "./state.ts";
 
 /** The columns of a task's row that its log decides. */
 export interface TaskColumns {
@@ -87,7 +87,7 @@ const requiresOf = (state: TaskState): string[] => {
 const statusOf = (state: TaskState): TaskColumns["status"] => {
   if (state.ended !== undefined) return "ended";
   if (state.waiting !== undefined) return "waiting";
-  return isRunning(state) ? "running" : "ready";
+  return state.turn === undefined && state.inboxTaken === 0 ? "ready" : "running";
 };
 
 /** The row's columns for a state. */
@@ -112,9 +112,7 @@ const usageRow = (state: TaskState, purpose: string, model: string): Row[] => {
   const counter = state.usage.find((candidate) => candidate.purpose === purpose && candidate.model === model);
   if (counter === undefined) return [];
   const { priceEstimate, ...counts } = counter;
-  return [
-    { table: "usage", key: `${purpose} ${model}`, set: { ...counts, priceEstimate: priceEstimate ?? null } },
-  ];
+  return [{ table: "usage", key: `${purpose} ${model}`, set: { ...counts, priceEstimate: priceEstimate ?? null } }];
 };
 
 const sourceRows = (event: Event, seq: number): Row[] => {
@@ -142,8 +140,7 @@ const recordRows = (state: TaskState, seq: number, record: EventOf<"ExtensionRec
     }
     case "action_settled": {
       const { callId, outcome } = data as CoreRecord<"action_settled">;
-      const set = outcome === "unknown" ? {} : { settledSeq: seq };
-      return outcome === "unknown" ? [] : [{ table: "actions", key: callId, set }];
+      return outcome === "unknown" ? [] : [{ table: "actions", key: callId, set: { settledSeq: seq } }];
     }
     case "approval_requested": {
       const { requestId, callId, decides, inputHash, definition, expiresAt } = data as CoreRecord<"approval_requested">;
@@ -191,7 +188,7 @@ const startedRow = (event: EventOf<"ToolStarted">, seq: number): Row => {
 /** Folds one event into `state`, like `apply`, and gives the rows that it changes. */
 export const applyAndProject = (state: TaskState, recorded: Recorded, reducers: Reducers): Row[] => {
   const { seq, event } = recorded;
-  const model = state.model.open?.model;
+  const { open } = state.model;
   const action = event.type === "ToolFinished" && isAction(state.calls.find((call) => call.id === event.callId));
   const timers = event.type === "TaskEnded" ? Object.keys(state.timers) : [];
   apply(state, recorded, reducers);
@@ -204,15 +201,16 @@ export const applyAndProject = (state: TaskState, recorded: Recorded, reducers: 
       if (action) rows.push(finishedRow(event, seq));
       break;
     case "ModelReplied":
-      if (model !== undefined) rows.push(...usageRow(state, "turn", model));
+      if (open !== undefined) rows.push(...usageRow(state, open.purpose, open.model));
       break;
     case "InputTaken":
       for (const item of event.items) {
-        if (item.type === "TimerFired") rows.push({ table: "timers", key: item.timerId, set: null });
+        if (item.type !== "TimerFired" || Object.hasOwn(state.timers, item.timerId)) continue;
+        rows.push({ table: "timers", key: item.timerId, set: null });
       }
       break;
     case "ExtensionRecorded":
-      if (event.extension === "core") rows.push(...recordRows(state, seq, event, model));
+      if (event.extension === "core") rows.push(...recordRows(state, seq, event, open?.model));
       break;
     default:
       for (const key of timers) rows.push({ table: "timers", key, set: null });
@@ -231,3 +229,18 @@ export const mergeRows = (rows: readonly Row[]): Row[] => {
   }
   return [...merged.values()];
 };
+
+const byTableAndKey = (a: Row, b: Row): number => {
+  if (a.table !== b.table) return a.table < b.table ? -1 : 1;
+  return a.key < b.key ? -1 : 1;
+};
+
+/** Rows as a store gives them back: every column there, those never set null; gone rows left out; by table and key. */
+export const asStored = (rows: readonly Row[]): Row[] =>
+  mergeRows(rows)
+    .filter((row) => row.set !== null)
+    .map((row) => {
+      const columns = Object.keys(projections[row.table]);
+      return { ...row, set: Object.fromEntries(columns.map((column) => [column, row.set?.[column] ?? null])) };
+    })
+    .sort(byTableAndKey);

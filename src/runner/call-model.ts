@@ -4,12 +4,11 @@ import type { Event } from "../core/events.ts";
 import type { ModelFailure } from "../core/records.ts";
 import type { RequestHash } from "../core/request.ts";
 import { ModelError, type ModelReply } from "../model/model.ts";
-import { ClaimLost } from "./lease.ts";
 import { viewFor } from "./prepare-call.ts";
 import { coreRecord, pluginRecord } from "./records.ts";
 import { requestFor } from "./request-for.ts";
 import { hasNews } from "./run-calls.ts";
-import { stateOf, storeNow, type Run } from "./run.ts";
+import { confirmClaim, stateOf, storeNow, type Run } from "./run.ts";
 
 interface Failure {
   readonly class: ModelFailure;
@@ -167,9 +166,7 @@ const announceAndCall = async (run: Run, attemptNumber: number): Promise<void> =
   });
   if ((await journal.commit()) !== "appended") return;
   if (hasNews(run)) await run.watch.look();
-  if (!run.lease.isFresh()) {
-    throw new ClaimLost(`task ${run.claim.taskId}: half a lease has passed since the claim was last confirmed`);
-  }
+  await confirmClaim(run);
   const startedAt = run.ports.clock.monotonic();
   const reply = await attempt(run, request);
   const durationMs = Math.round(run.ports.clock.monotonic() - startedAt);

@@ -1,7 +1,6 @@
 // Runs one announced call: hands the tool its context, bounds it in time, and says what came of it.
 import type { Call } from "../core/state.ts";
-import type { Content } from "../core/messages.ts";
-import { text } from "../core/messages.ts";
+import { text, type Content } from "../core/messages.ts";
 import {
   NothingHappened,
   type NewRecord,
@@ -9,8 +8,8 @@ import {
   type ToolContext,
   type ToolOutput,
 } from "../plugins/plugin.ts";
-import type { Lost } from "./run.ts";
-import { execOf, stateOf, storeNow, type Run } from "./run.ts";
+import { plainRecord } from "./records.ts";
+import { execOf, stateOf, storeNow, type Lost, type Run } from "./run.ts";
 
 export type Output = Exclude<ToolOutput, string>;
 
@@ -46,7 +45,8 @@ export const toolContext = async (
     mac: run.mac,
     state: Object.hasOwn(state.plugins, plugin.name) ? state.plugins[plugin.name] : plugin.reducer?.initial(),
     record: (record) => {
-      records.push(record);
+      // Refused here, inside the tool, rather than when its result is already there.
+      records.push(plainRecord(plugin, record));
     },
   };
 };
@@ -100,12 +100,30 @@ const returned = async (prepared: PreparedTool, output: ToolOutput | NothingHapp
     const checked = await prepared.checkOutput(output);
     if (!checked.ok) throw new InvalidOutput(`its output is not what it declares: ${checked.message}`);
   }
-  if (typeof output === "string") return { content: output };
-  // A tool that returns nothing, or something else than it declares, has no result to show.
-  if (typeof output !== "object" || (output as unknown) === null || !("content" in output)) {
-    throw new InvalidOutput("it returned no content");
+  const plain: unknown = typeof output === "string" ? { content: output } : asJson(output);
+  if (!isOutput(plain)) throw new InvalidOutput("it returned no content");
+  return plain;
+};
+
+/** What the log can hold of it: JSON. */
+const asJson = (value: unknown): unknown => {
+  try {
+    return JSON.parse(JSON.stringify(value)) as unknown;
+  } catch (cause) {
+    throw new InvalidOutput("it returned something that is not JSON", { cause });
   }
-  return output;
+};
+
+const isPart = (part: unknown): boolean => {
+  if (typeof part !== "object" || part === null) return false;
+  const { type, text: words, name } = part as Record<string, unknown>;
+  return (type === "text" && typeof words === "string") || (type === "file" && typeof name === "string");
+};
+
+const isOutput = (value: unknown): value is Output => {
+  if (typeof value !== "object" || value === null || !("content" in value)) return false;
+  const { content } = value;
+  return typeof content === "string" || (Array.isArray(content) && content.every(isPart));
 };
 
 class InvalidOutput extends Error {}
@@ -129,8 +147,10 @@ export const dispatch = async (run: Run, call: Call, prepared: PreparedTool): Pr
   const bounds = bound(run, timeoutMs);
   try {
     const context = await toolContext(run, call, prepared, bounds.signal, records);
+    const checked = await prepared.checkInput(call.input);
+    if (!checked.ok) throw new NothingHappened(`The input does not fit the tool's schema: ${checked.message}`);
     // An async function turns a synchronous throw of the tool into a rejection.
-    const executing = (async () => tool.execute(call.input as never, context))();
+    const executing = (async () => tool.execute(checked.value as never, context))();
     const output = await returned(prepared, await Promise.race([executing, bounds.abandoned]));
     return { kind: "returned", output, records };
   } catch (error) {

@@ -39,5 +39,6 @@ export const prepareCall = async (run: Run, call: Call): Promise<Ready> => {
   }
   const checked = await prepared.checkInput(input);
   if (!checked.ok) return refuse(call, "error", `The input does not fit the tool's schema: ${checked.message}`);
-  return { ok: true, call, prepared, input: checked.value };
+  // The log holds the input as it was given: what a schema makes of it may not be JSON, and is made again at dispatch.
+  return { ok: true, call, prepared, input };
 };

@@ -4,12 +4,11 @@ import type { Settled } from "../core/decide.ts";
 import type { Call } from "../core/state.ts";
 import type { NewRecord, PreparedTool } from "../plugins/plugin.ts";
 import { contentOf, dispatch, type Outcome } from "./dispatch.ts";
-import { ClaimLost } from "./lease.ts";
 import { putOutputsOnDisk, spill } from "./output.ts";
 import { prepareCall, viewFor } from "./prepare-call.ts";
 import { pluginRecord } from "./records.ts";
 import { finished, settledResult } from "./results.ts";
-import { stateOf, type Run } from "./run.ts";
+import { confirmClaim, stateOf, type Run } from "./run.ts";
 
 export const callOf = (run: Run, callId: string): Call => {
   const call = stateOf(run).calls.find((candidate) => candidate.id === callId);
@@ -60,8 +59,9 @@ const finish = async (run: Run, call: Call, prepared: PreparedTool, outcome: Out
   }
   const events = recordsOf(prepared, outcome.records);
   const result = await resultOf(run, call, prepared, outcome);
-  await afterTool(run, call, result);
+  // First the result: a hook that throws fails the turn, and takes nothing of what happened with it.
   run.journal.add(...events, result);
+  await afterTool(run, call, result);
 };
 
 const resultOf = async (
@@ -91,9 +91,7 @@ interface Running {
 /** Runs announced calls side by side. Each result is committed as it comes, the last one with what follows it. */
 const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> => {
   await putOutputsOnDisk(run);
-  if (!run.lease.isFresh()) {
-    throw new ClaimLost(`task ${run.claim.taskId}: half a lease has passed since the claim was last confirmed`);
-  }
+  await confirmClaim(run);
   const running = new Map<string, Promise<Running>>();
   for (const callId of callIds) {
     const call = callOf(run, callId);

@@ -8,6 +8,7 @@ import type { InboxWatch } from "./inbox-watch.ts";
 import type { Journal } from "./journal.ts";
 import type { Lease } from "./lease.ts";
 import type { RunnerPorts } from "./ports.ts";
+import { ensureFresh } from "./renew.ts";
 
 /** Why a started call has no result, for the record that says it is unknown. */
 export interface Lost {
@@ -52,3 +53,7 @@ export const execOf = async (run: Run): Promise<Exec> => {
   run.exec ??= await run.ports.exec(stateOf(run).settings.workspace?.path ?? null);
   return run.exec;
 };
+
+/** Right before something happens outside: throws ClaimLost unless the claim is certainly still held. */
+export const confirmClaim = ({ ports, claim, lease }: Run): Promise<void> =>
+  ensureFresh({ store: ports.store, clock: ports.clock, claim, lease });

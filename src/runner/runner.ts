@@ -229,12 +229,15 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
   const done = new AbortController();
   let run: Run | undefined;
   let snapshots: Snapshotting | undefined;
+  let unguard: (() => void) | undefined;
   try {
     const agent = agentOf(ports, claim);
     const loaded = await loadClaim(ports, claim, agent.reducers);
     if (!loaded.ok) return await refuse(ports, claim, loaded, options);
     run = createRun(ports, claim, agent, loaded.state, options);
-    const renewing = keepRenewing(ports.store, ports.clock, claim, run.lease, done.signal);
+    const { store, clock } = ports;
+    const renewing = keepRenewing({ store, clock, claim, lease: run.lease }, done.signal);
+    unguard = store.guard?.({ taskId: claim.taskId, fence: claim.fence, leaseMs: ports.limits.leaseMs });
     const bytesAfter = claim.entries.reduce((sum, entry) => sum + entry.body.length, 0);
     snapshots = createSnapshotting(run, { seq: claim.snapshot?.seq ?? 0, size: loaded.snapshotSize, bytesAfter });
     const ended = await loop(run, snapshots);
@@ -245,6 +248,7 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
     return await afterError(ports, claim, error);
   } finally {
     done.abort(new Error("done"));
+    unguard?.();
     run?.watch.close();
     snapshots?.consider({ rested: false });
     await snapshots?.settled();

@@ -357,6 +357,13 @@ export interface Store {
   /** Extends the lease to `leaseMs` from the store's now. Codes: `not_owner`, `not_found`, `forgotten`. */
   renew(params: { readonly taskId: string; readonly fence: number; readonly leaseMs: number }): Promise<void>;
 
+  /**
+   * Renews a claim from outside this process's event loop (a thread with a connection of its own), so that a tool that
+   * blocks the loop does not cost the claim. An addition to `renew`, which alone confirms; absent where an adapter has no
+   * such means. Ends by itself when the fence is old. Returns how to stop.
+   */
+  guard?(params: { readonly taskId: string; readonly fence: number; readonly leaseMs: number }): () => void;
+
   /** Gives a claim back (see ReleaseParams). Codes: `not_owner`, `inbox_moved` (parked only), `not_found`. */
   release(params: ReleaseParams): Promise<void>;
 

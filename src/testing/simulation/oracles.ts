@@ -1,0 +1,164 @@
+// What must hold of a log and of the outside world after any run, whatever went wrong in it.
+import { CodecError, decodeEvent } from "../../core/codec.ts";
+import { MAX_DISPATCHES } from "../../core/decide.ts";
+import type { Recorded } from "../../core/events.ts";
+import { apply, createState } from "../../core/fold.ts";
+import { applyAndProject, asStored, columnsOf, type Row } from "../../core/project.ts";
+import type { Reducers, TaskState } from "../../core/state.ts";
+import { isEqualJson } from "../../core/equal.ts";
+import { checkLog } from "../../store/check-log.ts";
+import { nodeHasher } from "../../store/node-hasher.ts";
+import type { Store } from "../../store/store.ts";
+import { requestFaults } from "../request-faults.ts";
+import type { Effect, Sent } from "./world.ts";
+
+/** What a run left behind. */
+export interface Evidence {
+  readonly store: Store;
+  readonly taskId: string;
+  readonly reducers: Reducers;
+  readonly effects: readonly Effect[];
+  readonly sent: readonly Sent[];
+  /** Inbox seqs that posts were acknowledged with. */
+  readonly accepted: readonly number[];
+  /** Tools that may be dispatched again with the same invocation id. */
+  readonly idempotent: ReadonlySet<string>;
+}
+
+const logOracle = (log: readonly Recorded[], faults: string[]): void => {
+  const ends = log.filter(({ event }) => event.type === "TaskEnded");
+  if (ends.length > 1) faults.push(`${String(ends.length)} TaskEnded`);
+  const results = new Map<string, number>();
+  for (const { event } of log) {
+    if (event.type === "ToolFinished") results.set(event.callId, (results.get(event.callId) ?? 0) + 1);
+  }
+  for (const [callId, count] of results) {
+    if (count > 1) faults.push(`call ${callId} has ${String(count)} results`);
+  }
+};
+
+/** Each accepted item is consumed exactly once, unless the task ended first. */
+const inboxOracle = (log: readonly Recorded[], accepted: readonly number[], faults: string[]): void => {
+  const taken = log.flatMap(({ event }) => (event.type === "InputTaken" ? event.items.map((item) => item.seq) : []));
+  const ended = log.at(-1)?.event.type === "TaskEnded";
+  for (const seq of new Set(taken)) {
+    const times = taken.filter((other) => other === seq).length;
+    if (times > 1) faults.push(`inbox item ${String(seq)} was taken ${String(times)} times`);
+  }
+  for (const seq of accepted) {
+    if (!ended && !taken.includes(seq)) faults.push(`the accepted inbox item ${String(seq)} was never taken`);
+  }
+};
+
+/** A write is dispatched once; an idempotent one a few times with one id; nothing before its announcement. */
+const effectOracle = (evidence: Evidence, faults: string[]): void => {
+  const byCall = new Map<string, Effect[]>();
+  for (const effect of evidence.effects) {
+    if (!effect.announced)
+      faults.push(`${effect.tool} ${effect.callId} took effect before its ToolStarted was in the log`);
+    if (effect.tool !== "look") byCall.set(effect.callId, [...(byCall.get(effect.callId) ?? []), effect]);
+  }
+  for (const [callId, effects] of byCall) {
+    const idempotent = effects.every((effect) => evidence.idempotent.has(effect.tool));
+    const most = idempotent ? MAX_DISPATCHES : 1;
+    if (effects.length > most) faults.push(`call ${callId} took effect ${String(effects.length)} times`);
+    if (new Set(effects.map((effect) => effect.invocationId)).size > 1) {
+      faults.push(`call ${callId} was dispatched under several invocation ids`);
+    }
+  }
+};
+
+/** What the log says of a call agrees with what happened outside. */
+const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: string[]): void => {
+  const names = new Map(log.flatMap(({ event }) => (event.type === "ToolStarted" ? [[event.callId, event.name]] : [])));
+  for (const { event } of log) {
+    if (event.type !== "ToolFinished") continue;
+    const name = names.get(event.callId);
+    if (name === undefined || name === "look") continue;
+    const happened = evidence.effects.some((effect) => effect.callId === event.callId);
+    if (event.status === "ok" && !happened) faults.push(`call ${event.callId} is ok, but nothing happened`);
+    if (event.status === "skipped" && happened) faults.push(`call ${event.callId} is skipped, but it happened`);
+    if (event.settledBy !== undefined && event.status === "error" && happened) {
+      faults.push(`call ${event.callId} was settled as absent, but it happened`);
+    }
+  }
+};
+
+/** The state before each event, folded from the start. */
+const foldOracle = (
+  taskId: string,
+  log: readonly Recorded[],
+  reducers: Reducers,
+  faults: string[],
+): TaskState | null => {
+  let state: TaskState | null = null;
+  let called: { readonly hash: string; readonly seq: number; readonly revision: number } | null = null;
+  for (const recorded of log) {
+    const { event, seq } = recorded;
+    if (event.type === "ModelCalled") {
+      if (state?.calls.some((call) => call.phase === "unknown") === true) {
+        faults.push(`the model was called at seq ${String(seq)} while an action was unknown`);
+      }
+      if (state?.calls.some((call) => call.phase !== "finished") === true) {
+        faults.push(`the model was called at seq ${String(seq)} while a call was open`);
+      }
+      if (called !== null && called.revision === event.revision && called.hash !== event.requestHash) {
+        faults.push(`the request sent again at seq ${String(seq)} differs from that at seq ${String(called.seq)}`);
+      }
+      called = { hash: event.requestHash, seq, revision: event.revision };
+    }
+    const failed = event.type === "ExtensionRecorded" && event.kind === "model_failed";
+    if (event.type === "ModelReplied" || failed) called = null;
+    state = state === null ? createState(taskId, recorded) : apply(state, recorded, reducers);
+  }
+  return state;
+};
+
+const rowsOracle = async (evidence: Evidence, log: readonly Recorded[], faults: string[]): Promise<void> => {
+  const { store, taskId, reducers } = evidence;
+  const rows: Row[] = [];
+  let state: TaskState | undefined;
+  for (const recorded of log) {
+    if (state === undefined) state = createState(taskId, recorded);
+    else rows.push(...applyAndProject(state, recorded, reducers));
+  }
+  if (state === undefined) return;
+  const wanted = asStored(rows);
+  const stored = asStored(await store.readRows({ taskId }));
+  if (!isEqualJson(stored, wanted)) {
+    faults.push(`projections differ from the log: ${JSON.stringify(stored)} instead of ${JSON.stringify(wanted)}`);
+  }
+  const row = await store.getTask({ taskId });
+  const columns = columnsOf(state);
+  for (const [name, value] of Object.entries(columns)) {
+    if (name === "historyFrom" || row === null) continue;
+    const actual = (row as unknown as Record<string, unknown>)[name];
+    if (!isEqualJson(actual, value))
+      faults.push(`the row's ${name} is ${String(actual)}, the log says ${String(value)}`);
+  }
+};
+
+/** Everything that is wrong after a run; empty when all holds. */
+export const judge = async (evidence: Evidence): Promise<string[]> => {
+  const { store, taskId } = evidence;
+  const faults: string[] = [];
+  const row = await store.getTask({ taskId });
+  const entries = await store.read({ taskId });
+  const redactions = await store.readRedactions({ taskId });
+  if (row === null) return [`task ${taskId} is gone`];
+  for (const finding of checkLog({ taskId, entries, redactions, row, hasher: nodeHasher })) faults.push(finding.what);
+  let log: Recorded[];
+  try {
+    log = entries.map(({ seq, at, type, body }) => ({ seq, at, event: decodeEvent(type, body) }));
+  } catch (error) {
+    return [...faults, error instanceof CodecError ? error.message : String(error)];
+  }
+  logOracle(log, faults);
+  inboxOracle(log, evidence.accepted, faults);
+  effectOracle(evidence, faults);
+  truthOracle(log, evidence, faults);
+  foldOracle(taskId, log, evidence.reducers, faults);
+  await rowsOracle(evidence, log, faults);
+  for (const { request } of evidence.sent) faults.push(...requestFaults(request));
+  return faults;
+};

@@ -1,0 +1,154 @@
+// The outside world of a simulation: effects are counted here, away from the store, and the truth about them is known.
+import { textOf, type CallPart } from "../../core/messages.ts";
+import type { ModelRequest } from "../../core/request.ts";
+import { ModelError, type Model, type ModelReply } from "../../model/model.ts";
+import type { Agent, Plugin, PreparedAgent, PreparedTool, Tool, ToolContext } from "../../plugins/plugin.ts";
+import { prepareAgent } from "../../plugins/prepare.ts";
+import type { Store } from "../../store/store.ts";
+import type { Actor, Scheduler } from "./scheduler.ts";
+import type { Program } from "./system.ts";
+
+/** One time that a handler's effect took place. */
+export interface Effect {
+  readonly tool: string;
+  readonly callId: string;
+  readonly invocationId: string;
+  readonly fence: number;
+  readonly actor: string;
+  readonly value: string;
+  /** The newest fence of the task when it took place. */
+  readonly newestFence: number;
+  /** Its ToolStarted was in the log when it took place. */
+  readonly announced: boolean;
+}
+
+/** One request as the model got it. */
+export interface Sent {
+  readonly request: ModelRequest;
+  readonly replies: number;
+  readonly attempt: number;
+}
+
+/** One reply of the script: calls, or words. */
+export type Scripted = { readonly calls: readonly { name: string; value: string }[] } | { readonly text: string };
+
+const inputSchema = { type: "object", properties: { value: { type: "string" } }, required: ["value"] };
+const nothing = (): never => {
+  throw new Error("each process has handlers of its own");
+};
+const tool = (name: string, more: Partial<Tool> & Pick<Tool, "effect">): Tool => ({
+  name,
+  description: `${name} a value`,
+  inputSchema,
+  execute: nothing,
+  ...more,
+});
+
+/** `look` reads; `put` can verify itself; `send` cannot; `pay` is idempotent by its invocation id. */
+const plugin: Plugin = {
+  name: "world",
+  version: "1",
+  tools: [
+    tool("look", { effect: "read" }),
+    tool("put", { effect: "write", verify: nothing }),
+    tool("send", { effect: "write" }),
+    tool("pay", { effect: "write", idempotent: { ttlMs: 3_600_000 } }),
+  ],
+};
+
+const agentOf = (onInterrupt: Agent["onInterrupt"]): Agent => ({
+  name: "simulated",
+  identity: "You are simulated.",
+  system: "Do as the script says.",
+  settings: { model: "script" },
+  mode: "conversation",
+  onInterrupt,
+  plugins: [plugin],
+});
+
+const prepared = await prepareAgent(agentOf("continue"), { build: "simulation" });
+
+export class World implements Program {
+  readonly effects: Effect[] = [];
+  readonly sent: Sent[] = [];
+  readonly idempotent: ReadonlySet<string> = new Set(["pay"]);
+  readonly agentSettings: Agent;
+  readonly #files = new Map<string, string>();
+  readonly #scheduler: Scheduler;
+  readonly #store: Store;
+  readonly #script: readonly Scripted[];
+
+  constructor(scheduler: Scheduler, store: Store, script: readonly Scripted[], onInterrupt: Agent["onInterrupt"]) {
+    this.#scheduler = scheduler;
+    this.#store = store;
+    this.#script = script;
+    this.agentSettings = agentOf(onInterrupt);
+  }
+
+  /** Whether the effect of a call took place. */
+  happened(callId: string): boolean {
+    return this.effects.some((effect) => effect.callId === callId && effect.tool !== "look");
+  }
+
+  async #effect(actor: Actor, name: string, value: string, context: ToolContext): Promise<void> {
+    const { taskId, callId, invocationId, fence } = context;
+    const row = await this.#store.getTask({ taskId });
+    const log = await this.#store.read({ taskId });
+    const announced = log.some((entry) => entry.type === "ToolStarted" && entry.body.includes(`"${invocationId}"`));
+    const newestFence = row?.fence ?? 0;
+    this.effects.push({ tool: name, callId, invocationId, fence, actor: actor.name, value, newestFence, announced });
+    if (name === "put") this.#files.set(callId, value);
+  }
+
+  #handlers(actor: Actor, { tool: { name, verify } }: PreparedTool): Pick<Tool, "execute" | "verify"> {
+    return {
+      execute: (input: { value: string }, context: ToolContext) =>
+        this.#scheduler.port(actor, `tool.${name}`, async () => {
+          await this.#effect(actor, name, input.value, context);
+          return `${name} ${input.value}`;
+        }),
+      ...(verify === undefined
+        ? {}
+        : {
+            verify: ({ callId }) =>
+              this.#scheduler.port(actor, "tool.verify", () => (this.#files.has(callId) ? "done" : "absent")),
+          }),
+    };
+  }
+
+  agent(actor: Actor): PreparedAgent {
+    const tools = [...prepared.tools].map(([name, one]): [string, PreparedTool] => [
+      name,
+      { ...one, tool: { ...one.tool, ...this.#handlers(actor, one) } },
+    ]);
+    return { ...prepared, agent: this.agentSettings, tools: new Map(tools) };
+  }
+
+  #reply(request: ModelRequest, replies: number, attempt: number): ModelReply {
+    this.sent.push({ request: structuredClone(request), replies, attempt });
+    const line = this.#script[replies];
+    if (line === undefined) throw new ModelError("bad_request", "the script is over");
+    const tokens = { input: 10, output: 5 };
+    if ("text" in line) {
+      return { message: { parts: [{ type: "text", text: line.text }] }, stopReason: "end_turn", tokens };
+    }
+    const parts = line.calls.map(({ name, value }): CallPart => ({ type: "call", name, input: { value } }));
+    return { message: { parts }, stopReason: "tool_use", tokens };
+  }
+
+  model(actor: Actor): Model {
+    const scheduler = this.#scheduler;
+    const answer = this.#reply.bind(this);
+    return {
+      name: "script",
+      contextTokens: null,
+      async *stream(request, { signal, context }) {
+        const { replies, attempt } = context;
+        const reply = await scheduler.port(actor, "model.stream", () => answer(request, replies, attempt));
+        if (signal.aborted) throw new ModelError("aborted", "aborted");
+        yield { type: "text", delta: textOf(reply.message.parts) };
+        yield { type: "reply", reply };
+      },
+    };
+  }
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { runExhaustively, type ExhaustiveFailure } from "../src/testing/simulation/exhaustive.ts";
+import { runScenario } from "../src/testing/simulation/scenario.ts";
+import type { Scripted } from "../src/testing/simulation/world.ts";
+
+/** A read, two reads at once, each kind of write, an answer; then a second turn. */
+const script: Scripted[] = [
+  { calls: [{ name: "look", value: "a" }] },
+  {
+    calls: [
+      { name: "look", value: "b" },
+      { name: "look", value: "c" },
+      { name: "put", value: "d" },
+    ],
+  },
+  {
+    calls: [
+      { name: "send", value: "e" },
+      { name: "pay", value: "f" },
+    ],
+  },
+  { text: "first answer" },
+  { calls: [{ name: "put", value: "g" }] },
+  { text: "second answer" },
+];
+const says = ["do it", "and once more"];
+
+const describeFailure = ({ call, fault, result }: ExhaustiveFailure): string =>
+  [`${fault} at port call ${String(call.n)}, ${call.port}:`, ...result.faults, result.log, ...result.notes].join("\n");
+
+describe("a scripted task, cut at every port call and resumed", () => {
+  it("comes to its end without any fault", async () => {
+    const result = await runScenario({ seed: 1, plan: () => null, script, says, onInterrupt: "continue" });
+    expect(result.faults, result.log).toEqual([]);
+  });
+
+  it.each(["continue", "pause"] as const)("keeps every promise with onInterrupt %s", async (onInterrupt) => {
+    const report = await runExhaustively({ seed: 1, script, says, onInterrupt });
+    expect(report.failures.map(describeFailure).join("\n\n")).toBe("");
+    expect(report.runs).toBe(report.calls * 5 + 1);
+  });
+});
