@@ -2,7 +2,8 @@
 import { CodecError, decodeEvent } from "../../core/codec.ts";
 import { MAX_DISPATCHES } from "../../core/decide.ts";
 import type { Recorded } from "../../core/events.ts";
-import { apply, createState } from "../../core/fold.ts";
+import type { Item } from "../../core/items.ts";
+import { apply, createState, fold } from "../../core/fold.ts";
 import { applyAndProject, asStored, columnsOf, type Row } from "../../core/project.ts";
 import type { Reducers, TaskState } from "../../core/state.ts";
 import { isEqualJson } from "../../core/equal.ts";
@@ -10,6 +11,7 @@ import { checkLog } from "../../store/check-log.ts";
 import { nodeHasher } from "../../store/node-hasher.ts";
 import type { Store } from "../../store/store.ts";
 import { requestFaults } from "../request-faults.ts";
+import type { Gone } from "./redactor.ts";
 import type { Effect, Sent } from "./world.ts";
 
 /** What a run left behind. */
@@ -21,6 +23,8 @@ export interface Evidence {
   readonly sent: readonly Sent[];
   /** Inbox seqs that posts were acknowledged with. */
   readonly accepted: readonly number[];
+  /** Words that were redacted while the task ran. */
+  readonly gone?: readonly Gone[];
   /** Tools that may be dispatched again with the same invocation id. */
   readonly idempotent: ReadonlySet<string>;
 }
@@ -54,6 +58,9 @@ const inboxOracle = (log: readonly Recorded[], accepted: readonly number[], faul
 const effectOracle = (evidence: Evidence, faults: string[]): void => {
   const byCall = new Map<string, Effect[]>();
   for (const effect of evidence.effects) {
+    if (effect.fence < effect.newestFence && !effect.stalled) {
+      faults.push(`${effect.tool} ${effect.callId} took effect under fence ${String(effect.fence)}, after a takeover`);
+    }
     if (!effect.announced)
       faults.push(`${effect.tool} ${effect.callId} took effect before its ToolStarted was in the log`);
     if (effect.tool !== "look") byCall.set(effect.callId, [...(byCall.get(effect.callId) ?? []), effect]);
@@ -75,7 +82,9 @@ const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: strin
     if (event.type !== "ToolFinished") continue;
     const name = names.get(event.callId);
     if (name === undefined || name === "look") continue;
-    const happened = evidence.effects.some((effect) => effect.callId === event.callId);
+    const own = evidence.effects.filter((effect) => effect.callId === event.callId);
+    if (own.some((effect) => effect.stalled)) continue;
+    const happened = own.length > 0;
     if (event.status === "ok" && !happened) faults.push(`call ${event.callId} is ok, but nothing happened`);
     if (event.status === "skipped" && happened) faults.push(`call ${event.callId} is skipped, but it happened`);
     if (event.settledBy !== undefined && event.status === "error" && happened) {
@@ -83,6 +92,8 @@ const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: strin
     }
   }
 };
+
+const isStop = (item: Item): boolean => item.type === "Interrupt" || item.type === "Cancel";
 
 /** The state before each event, folded from the start. */
 const foldOracle = (
@@ -108,7 +119,9 @@ const foldOracle = (
       called = { hash: event.requestHash, seq, revision: event.revision };
     }
     const failed = event.type === "ExtensionRecorded" && event.kind === "model_failed";
-    if (event.type === "ModelReplied" || failed) called = null;
+    // A turn that stopped goes on, or is followed, with other words.
+    const stopped = event.type === "Waiting" || (event.type === "InputTaken" && event.items.some(isStop));
+    if (event.type === "ModelReplied" || stopped || failed) called = null;
     state = state === null ? createState(taskId, recorded) : apply(state, recorded, reducers);
   }
   return state;
@@ -138,6 +151,38 @@ const rowsOracle = async (evidence: Evidence, log: readonly Recorded[], faults: 
   }
 };
 
+/** A redacted word is in no stored event, snapshot or later request. */
+const redactionOracle = async (evidence: Evidence, faults: string[]): Promise<void> => {
+  const { store, taskId, gone = [], sent } = evidence;
+  const entries = await store.read({ taskId });
+  const snapshot = await store.getSnapshot({ taskId, version: "simulation" });
+  const snapshotText = snapshot === null ? "" : new TextDecoder().decode(snapshot.bytes);
+  for (const { marker, revision } of gone) {
+    for (const { seq, body } of entries) {
+      if (body.includes(marker)) faults.push(`the redacted ${marker} is in the event at seq ${String(seq)}`);
+    }
+    if (snapshotText.includes(marker)) faults.push(`the redacted ${marker} is in a snapshot`);
+    const later = sent.filter((each) => each.revision >= revision);
+    if (later.some(({ request }) => JSON.stringify(request).includes(marker))) {
+      faults.push(`the redacted ${marker} was sent to the model afterwards`);
+    }
+  }
+};
+
+/** Folding from a snapshot gives what folding from the start gives. */
+const snapshotOracle = async (evidence: Evidence, log: readonly Recorded[], faults: string[]): Promise<void> => {
+  const { store, taskId, reducers } = evidence;
+  const snapshot = await store.getSnapshot({ taskId, version: "simulation" });
+  if (snapshot === null) return;
+  const from = JSON.parse(new TextDecoder().decode(snapshot.bytes)) as TaskState;
+  const resumed = log
+    .filter(({ seq }) => seq > snapshot.seq)
+    .reduce((state, each) => apply(state, each, reducers), from);
+  if (!isEqualJson(resumed, fold(taskId, log, reducers))) {
+    faults.push(`the fold from the snapshot at seq ${String(snapshot.seq)} differs from the whole fold`);
+  }
+};
+
 /** Everything that is wrong after a run; empty when all holds. */
 export const judge = async (evidence: Evidence): Promise<string[]> => {
   const { store, taskId } = evidence;
@@ -159,6 +204,8 @@ export const judge = async (evidence: Evidence): Promise<string[]> => {
   truthOracle(log, evidence, faults);
   foldOracle(taskId, log, evidence.reducers, faults);
   await rowsOracle(evidence, log, faults);
+  await redactionOracle(evidence, faults);
+  await snapshotOracle(evidence, log, faults);
   for (const { request } of evidence.sent) faults.push(...requestFaults(request));
   return faults;
 };

@@ -15,9 +15,11 @@ export interface Actor {
  * - `lose_answer`: it happened, the actor is told that nobody knows.
  * - `fail`: it did not happen, the actor is told that nobody knows.
  * - `delay`: it happens, but only after longer than a lease.
+ * - `twice`: it is delivered twice; the actor hears of the second time.
  */
-export type Fault = "crash_before" | "crash_after" | "lose_answer" | "fail" | "delay";
+export type Fault = "crash_before" | "crash_after" | "lose_answer" | "fail" | "delay" | "twice";
 
+/** The faults that may meet any port call. */
 export const faultKinds: readonly Fault[] = ["crash_before", "crash_after", "lose_answer", "fail", "delay"];
 
 /** One port call as it is about to happen: the `n`-th (from 0) of the run. */
@@ -98,6 +100,7 @@ export class Scheduler {
     if (!actor.alive) return never;
     if (fault === "fail") throw this.#options.unavailable(port);
     if (fault === "delay") await this.sleep(actor, this.#options.delayMs);
+    if (fault === "twice") await act();
     const value = await act();
     if (fault === "crash_after") this.crash(actor);
     if (fault === "lose_answer") throw this.#options.unavailable(port);

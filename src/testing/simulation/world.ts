@@ -1,12 +1,12 @@
 // The outside world of a simulation: effects are counted here, away from the store, and the truth about them is known.
 import { textOf, type CallPart } from "../../core/messages.ts";
 import type { ModelRequest } from "../../core/request.ts";
-import { ModelError, type Model, type ModelReply } from "../../model/model.ts";
+import { ModelError, type Model, type ModelContext, type ModelReply } from "../../model/model.ts";
 import type { Agent, Plugin, PreparedAgent, PreparedTool, Tool, ToolContext } from "../../plugins/plugin.ts";
 import { prepareAgent } from "../../plugins/prepare.ts";
 import type { Store } from "../../store/store.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
-import type { Program } from "./system.ts";
+import { simulatedLimits, type Program } from "./system.ts";
 
 /** One time that a handler's effect took place. */
 export interface Effect {
@@ -18,6 +18,8 @@ export interface Effect {
   readonly value: string;
   /** The newest fence of the task when it took place. */
   readonly newestFence: number;
+  /** It took place more than half a lease after its dispatch: the window that is documented, and that nothing closes. */
+  readonly stalled: boolean;
   /** Its ToolStarted was in the log when it took place. */
   readonly announced: boolean;
 }
@@ -27,6 +29,8 @@ export interface Sent {
   readonly request: ModelRequest;
   readonly replies: number;
   readonly attempt: number;
+  /** The task's revision when it was announced. */
+  readonly revision: number;
 }
 
 /** One reply of the script: calls, or words. */
@@ -90,23 +94,27 @@ export class World implements Program {
     return this.effects.some((effect) => effect.callId === callId && effect.tool !== "look");
   }
 
-  async #effect(actor: Actor, name: string, value: string, context: ToolContext): Promise<void> {
+  async #effect(actor: Actor, name: string, value: string, at: number, context: ToolContext): Promise<void> {
     const { taskId, callId, invocationId, fence } = context;
     const row = await this.#store.getTask({ taskId });
     const log = await this.#store.read({ taskId });
     const announced = log.some((entry) => entry.type === "ToolStarted" && entry.body.includes(`"${invocationId}"`));
     const newestFence = row?.fence ?? 0;
-    this.effects.push({ tool: name, callId, invocationId, fence, actor: actor.name, value, newestFence, announced });
+    const stalled = this.#scheduler.now - at >= simulatedLimits.leaseMs / 2;
+    const who = { tool: name, callId, invocationId, fence, actor: actor.name, value };
+    this.effects.push({ ...who, newestFence, stalled, announced });
     if (name === "put") this.#files.set(callId, value);
   }
 
   #handlers(actor: Actor, { tool: { name, verify } }: PreparedTool): Pick<Tool, "execute" | "verify"> {
     return {
-      execute: (input: { value: string }, context: ToolContext) =>
-        this.#scheduler.port(actor, `tool.${name}`, async () => {
-          await this.#effect(actor, name, input.value, context);
+      execute: (input: { value: string }, context: ToolContext) => {
+        const at = this.#scheduler.now;
+        return this.#scheduler.port(actor, `tool.${name}`, async () => {
+          await this.#effect(actor, name, input.value, at, context);
           return `${name} ${input.value}`;
-        }),
+        });
+      },
       ...(verify === undefined
         ? {}
         : {
@@ -124,10 +132,14 @@ export class World implements Program {
     return { ...prepared, agent: this.agentSettings, tools: new Map(tools) };
   }
 
-  #reply(request: ModelRequest, replies: number, attempt: number): ModelReply {
-    this.sent.push({ request: structuredClone(request), replies, attempt });
-    const line = this.#script[replies];
-    if (line === undefined) throw new ModelError("bad_request", "the script is over");
+  async #reply(request: ModelRequest, context: ModelContext): Promise<ModelReply> {
+    const { taskId, replies, attempt } = context;
+    const log = await this.#store.read({ taskId });
+    const announced = log.findLast((entry) => entry.type === "ModelCalled");
+    const { revision } = JSON.parse(announced?.body ?? "{}") as { revision: number };
+    this.sent.push({ request: structuredClone(request), replies, attempt, revision });
+    // A script that is over goes on with answers: a task may be asked for more than was planned.
+    const line = this.#script[replies] ?? { text: `answer ${String(replies)}` };
     const tokens = { input: 10, output: 5 };
     if ("text" in line) {
       return { message: { parts: [{ type: "text", text: line.text }] }, stopReason: "end_turn", tokens };
@@ -143,8 +155,7 @@ export class World implements Program {
       name: "script",
       contextTokens: null,
       async *stream(request, { signal, context }) {
-        const { replies, attempt } = context;
-        const reply = await scheduler.port(actor, "model.stream", () => answer(request, replies, attempt));
+        const reply = await scheduler.port(actor, "model.stream", () => answer(request, context));
         if (signal.aborted) throw new ModelError("aborted", "aborted");
         yield { type: "text", delta: textOf(reply.message.parts) };
         yield { type: "reply", reply };

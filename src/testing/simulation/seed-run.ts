@@ -1,0 +1,164 @@
+// One seed: several processes and people at once, faults by chance, and the oracles at the end.
+import type { NewItem } from "../../core/items.ts";
+import { StoreError } from "../../store/store.ts";
+import { nodeHasher } from "../../store/node-hasher.ts";
+import { toHex } from "../../core/envelope.ts";
+import { createChance } from "./chance.ts";
+import { judge } from "./oracles.ts";
+import { redactSomething, type Gone } from "./redactor.ts";
+import type { ScenarioResult } from "./scenario.ts";
+import { createPlan, faultPlan, type Deed, type SeedPlan } from "./seed-plan.ts";
+import { SimulatedSystem, type Process } from "./system.ts";
+import { World } from "./world.ts";
+
+const TASK = "task";
+const RESTART_MS = 100;
+const LOOK_MS = 250;
+/** A person who is asked again and again gives up in the end. */
+const MOST_LOOKS = 2_000;
+
+export interface SeedResult extends ScenarioResult {
+  readonly seed: number;
+  /** Over every choice, fault and event: the same seed gives the same. */
+  readonly traceHash: string;
+  /** What the run met, by name: port calls by kind of fault, and more. */
+  readonly met: ReadonlyMap<string, number>;
+}
+
+/** The people around a task: they do what the plan says, then settle and resume until it rests. */
+class People {
+  readonly accepted: number[] = [1];
+  readonly gone: Gone[] = [];
+  done = false;
+  readonly #system: SimulatedSystem;
+  readonly #world: World;
+  readonly #plan: SeedPlan;
+  readonly #kill: () => void;
+  #deeds = 0;
+
+  constructor(system: SimulatedSystem, world: World, plan: SeedPlan, kill: () => void) {
+    this.#system = system;
+    this.#world = world;
+    this.#plan = plan;
+    this.#kill = kill;
+  }
+
+  /** Posts; what comes after the end is answered so, and counts as not accepted. */
+  async #post(item: NewItem, key: string): Promise<void> {
+    try {
+      const { seq } = await this.#system.post(TASK, item, key);
+      if (!this.accepted.includes(seq)) this.accepted.push(seq);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== "ended") throw error;
+    }
+  }
+
+  async #unknownCalls(): Promise<string[]> {
+    const rows = await this.#system.store.readRows({ taskId: TASK, table: "actions" });
+    return rows.filter((row) => row.set?.["status"] === "unknown").map((row) => row.key);
+  }
+
+  async #do(deed: Deed): Promise<void> {
+    this.#deeds += 1;
+    const key = `deed ${String(this.#deeds)}`;
+    if (deed.kind === "kill") this.#kill();
+    else if (deed.kind === "redact") {
+      const gone = await redactSomething(this.#system, TASK);
+      if (gone !== null) this.gone.push(gone);
+    } else if (deed.kind === "verify") {
+      for (const callId of await this.#unknownCalls()) await this.#post({ type: "Verify", callId }, `${key} ${callId}`);
+    } else {
+      await Promise.all([this.#post(deed.item, key), deed.twice ? this.#post(deed.item, key) : undefined]);
+    }
+  }
+
+  /** Does the deeds at their times, then looks after the task until it rests. */
+  async live(): Promise<void> {
+    const { scheduler, person } = this.#system;
+    const begin = scheduler.now;
+    for (const deed of this.#plan.deeds) {
+      await scheduler.sleep(person, begin + deed.at - scheduler.now);
+      await this.#do(deed);
+    }
+    for (let looks = 0; looks < MOST_LOOKS && !this.done; looks += 1) {
+      await scheduler.sleep(person, LOOK_MS);
+      this.done = await this.#lookAfter(looks);
+    }
+  }
+
+  /** Settles what is unknown by looking, resumes what was paused. True once the task rests for good. */
+  async #lookAfter(look: number): Promise<boolean> {
+    const row = await this.#system.store.getTask({ taskId: TASK });
+    if (row === null || row.status === "ended") return row !== null;
+    if (row.status !== "waiting" || row.inboxSeq > row.inboxTaken || row.claimedBy !== null) return false;
+    if (row.waitingOn === "resolution") {
+      for (const callId of await this.#unknownCalls()) {
+        const outcome = this.#world.happened(callId) ? "done" : "absent";
+        const item: NewItem = { type: "Resolve", callId, outcome, verification: "looked" };
+        await this.#post(item, `resolve ${String(look)} ${callId}`);
+      }
+      return false;
+    }
+    if (row.waitingOn === "input" || row.outcome === "completed" || row.outcome === "cancelled") return true;
+    await this.#post({ type: "Resume" }, `resume ${String(look)}`);
+    return false;
+  }
+}
+
+const meet = (result: Pick<ScenarioResult, "trace" | "log">): Map<string, number> => {
+  const met = new Map<string, number>();
+  const count = (name: string): void => {
+    met.set(name, (met.get(name) ?? 0) + 1);
+  };
+  for (const { port, fault } of result.trace) if (fault !== null) count(`${port} ${fault}`);
+  const marks = {
+    unknown: /core\/action_unknown/g,
+    settled: /core\/action_settled/g,
+    interrupted: /core\/interrupted/g,
+  };
+  for (const [name, mark] of Object.entries(marks)) {
+    for (const _ of result.log.matchAll(mark)) count(name);
+  }
+  return met;
+};
+
+const traceHash = (result: Pick<ScenarioResult, "trace" | "log">): string => {
+  const calls = result.trace.map(({ actor, port, fault }) => `${actor} ${port} ${fault ?? ""}`);
+  return toHex(nodeHasher.sha256(calls.join("\n"), result.log)).slice(0, 16);
+};
+
+/** Runs one seed to its end and judges it. */
+export const runSeed = async (seed: number): Promise<SeedResult> => {
+  // The plan has a chance of its own, so that what is drawn while running does not change it.
+  const plan = createPlan(createChance(seed ^ 0x5eed));
+  const running: Process[] = [];
+  const system = new SimulatedSystem({
+    seed,
+    plan: faultPlan(plan, createChance(seed ^ 0xfa17)),
+    limits: { snapshotEvery: plan.snapshotEvery },
+    onCrash: () => {
+      void system.scheduler.sleep(system.person, RESTART_MS).then(() => running.push(system.start(world)));
+    },
+  });
+  const { scheduler, store } = system;
+  const world = new World(scheduler, store, plan.script, plan.onInterrupt);
+  const kill = (): void => {
+    const victim = running[system.chance.below(Math.max(1, running.length))];
+    if (victim !== undefined) scheduler.crash(victim.actor);
+  };
+  const people = new People(system, world, plan, kill);
+  const { name: agent, settings: config } = world.agentSettings;
+  const { objective, onInterrupt, mode } = plan;
+  await system.create(TASK, { agent, config, objective, onInterrupt, mode });
+  for (let process = 0; process < plan.processes; process += 1) running.push(system.start(world));
+  const living = people.live();
+  living.catch((error: unknown) => system.notes.push(`the people: ${String(error)}`));
+  await scheduler.run(() => people.done, 60_000);
+  const faults = people.done ? [] : ["the task did not come to rest"];
+  const { effects, sent, idempotent } = world;
+  const { accepted, gone } = people;
+  const evidence = { store, taskId: TASK, reducers: {}, effects, sent, accepted, idempotent, gone };
+  faults.push(...(await judge(evidence)));
+  const result = { faults, trace: scheduler.trace, log: await system.print(TASK), notes: system.notes };
+  return { ...result, seed, traceHash: traceHash(result), met: meet(result) };
+};
