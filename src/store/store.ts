@@ -77,7 +77,7 @@ export interface Definition {
   readonly text: string;
 }
 
-/** An item to post. `key` is unique per task; `hash` is compared when a key comes again (see `itemHash`). */
+/** An item to post. `key` is unique per task; when it comes again, a keyed hash tells whether the item is the same. */
 export interface Post {
   readonly taskId: string;
   readonly by: string;
@@ -135,11 +135,13 @@ export interface AppendParams {
   /** The task's row after these events, as far as it changed, and projection rows. */
   readonly columns: Partial<TaskColumns>;
   readonly rows: readonly Row[];
-  /** An InputTaken is among the drafts: items up to this inbox seq are consumed, their bodies blanked. */
+  /** An InputTaken is among the drafts: items up to this inbox seq are consumed, their bodies blanked. `conflict` if the
+   * inbox does not reach that far. */
   readonly taken?: number;
-  /** Refuse with `inbox_moved` if an item after this inbox seq is untaken, or a timer is due. */
+  /** Refuse with `inbox_moved` if an item after this inbox seq is untaken, or a timer set before this append is due. */
   readonly inboxSeen?: number;
-  /** Items for other tasks, in the same transaction. A task that is gone or ended drops its item. */
+  /** Items for other tasks (or this one), in the same transaction. A task that is gone or ended, or that knows the key,
+   * drops its item. */
   readonly posts?: readonly Post[];
   readonly definitions?: readonly Definition[];
   /** A child task to create with this append, in the same transaction. */
@@ -196,6 +198,8 @@ export interface Claim {
   readonly previousEndedAt: number | null;
   /** Claims since the last release by a holder, this one included. */
   readonly attempts: number;
+  /** How often this build held the task since a holder last parked or stopped it. */
+  readonly holds: number;
   readonly snapshot: Snapshot | null;
   /** The log after the snapshot, or all of it, in order of seq. */
   readonly entries: readonly Entry[];
@@ -205,7 +209,8 @@ export interface Claim {
 /** The claim's holder gives it back.
  * `parked`: nothing to do until something comes; refused with `inbox_moved` like a Waiting.
  * `stop`: the worker stops; the task is ready for another at once.
- * `held`: this build cannot go on; claimed again after `retryAfterMs`, or by another build, or after `letGo`. */
+ * `held`: this build cannot go on; claimed again after `retryAfterMs`, or by another build, or after `letGo`. Each build
+ * that held it backs off on its own, until a holder parks or stops it. */
 export type ReleaseParams = { readonly taskId: string; readonly fence: number } & (
   | { readonly kind: "parked"; readonly inboxSeen: number }
   | { readonly kind: "stop" }
@@ -216,7 +221,7 @@ export interface Held {
   readonly reason: string;
   readonly build: string;
   readonly at: number;
-  /** How often in a row; what the back-off grows with. */
+  /** How often this build did; what the back-off grows with. */
   readonly count: number;
 }
 
@@ -328,8 +333,8 @@ export interface Store {
 
   /**
    * Creates a task with its first events and items in one transaction; `drafts[0]` is `TaskCreated` at seq 1.
-   * The same `key` for one owner and place gives the first receipt with `duplicate`. Codes: `conflict` (task id taken,
-   * or key used for another agent or objective hash), `forgotten`.
+   * The same `key` for one owner and place (of creation) gives the first receipt with `duplicate`. Codes: `conflict`
+   * (task id taken, or key used for another agent or objective), `forgotten`.
    */
   createTask(params: CreateParams): Promise<CreateReceipt>;
 
@@ -341,8 +346,9 @@ export interface Store {
   append(params: AppendParams): Promise<AppendReceipt>;
 
   /**
-   * Puts an item into a task's inbox. Acknowledged means committed. Codes: `not_found`, `forgotten`, `ended`, and
-   * `conflict` when the key was used before with another body.
+   * Puts an item into a task's inbox. Acknowledged means committed. A key that came before gives the first receipt with
+   * `duplicate`, also after the end if the item was taken. Codes: `not_found`, `forgotten`, `ended`, and `conflict` when
+   * the key was used before with another body (not compared once a redaction replaced the secret).
    */
   post(params: Post): Promise<PostReceipt>;
 
@@ -370,7 +376,7 @@ export interface Store {
   /** A held task may be claimed again at once. Codes: `not_found`. */
   letGo(params: { readonly taskId: string }): Promise<void>;
 
-  /** Untaken items in order, due timers first moved in; at most `limit`, at least one byte-wise (4 MiB). Codes:
+  /** Untaken items in order, due timers first moved in; at most 1,000 items and 4 MiB of bodies, but always one. Codes:
    * `not_owner`, `not_found`. */
   readInbox(params: { readonly taskId: string; readonly fence: number }): Promise<readonly InboxEntry[]>;
 
@@ -385,19 +391,21 @@ export interface Store {
   /** A task's list of redactions, in order. */
   readRedactions(params: { readonly taskId: string }): Promise<readonly Redaction[]>;
 
-  /** Entries after `after` as they are committed, without gaps, in order. Ends after TaskEnded or when aborted. */
+  /** Entries after `after` as they are committed, without gaps, in order. Ends after TaskEnded, when aborted, and when the
+   * store is closed. Codes: those of `read`. */
   follow(params: {
     readonly taskId: string;
     readonly after?: number;
     readonly signal: AbortSignal;
   }): AsyncIterable<Envelope>;
 
-  /** The row, or null. `now` in the store's clock. */
+  /** The row, or null. `claimedBy` is null once the lease ran out. */
   getTask(params: { readonly taskId: string }): Promise<TaskRow | null>;
 
   listTasks(params: ListParams): Promise<readonly TaskRow[]>;
 
-  /** The stored projection rows of one task, in the order of table and key. */
+  /** The stored projection rows of one task, every column of each, in the order of `projections` and then of key (by code
+   * point). */
   readRows(params: { readonly taskId: string; readonly table?: Row["table"] }): Promise<readonly Row[]>;
 
   getDefinitions(params: { readonly hashes: readonly string[] }): Promise<readonly Definition[]>;
@@ -414,7 +422,9 @@ export interface Store {
   /**
    * Replaces events by their skeletons, with an entry in the list of redactions each, replaces the task's secret, deletes
    * its snapshots and raises its revision and that of every task that folds it through `historyFrom`. Needs no claim.
-   * Seqs already redacted are passed over. Codes: `not_found`, `forgotten`.
+   * Seqs already redacted are passed over, items already taken too; where nothing is left to do, nothing changes. Codes:
+   * `not_found` (the task, or a seq), `forgotten`, `newer_version` (only the version that wrote an event knows what of it
+   * is content), `damaged`.
    */
   redact(params: RedactParams): Promise<{ readonly revision: number }>;
 
@@ -438,8 +448,9 @@ export interface Store {
   /** The task whole. Codes: `not_found`, `forgotten`. */
   exportTask(params: { readonly taskId: string }): Promise<Bundle>;
 
-  /** Takes a bundle as a new task under `taskId`, verified (chain, digests, redactions), with a new secret, epoch and no
-   * inbox. Codes: `conflict` (id taken), `damaged` (it does not verify). */
+  /** Takes a bundle as a new task under `taskId`, verified (chain, digests, redactions, definitions), with a new secret, a
+   * higher revision and no inbox, whose seqs go on after the bundle's. Codes: `conflict` (id taken), `damaged` (it does not
+   * verify). */
   importTask(params: {
     readonly taskId: string;
     readonly bundle: Bundle;
@@ -459,6 +470,6 @@ export interface Store {
   /** The store's clock now (ms). */
   now(): Promise<number>;
 
-  /** Ends follows, closes connections. Repeatable. */
+  /** Ends follows, closes connections. Repeatable. All else is `unavailable` from then on. */
   close(): Promise<void>;
 }

@@ -1,0 +1,127 @@
+// What the memory store holds: plain maps, changed only by synchronous functions, so each of them is a transaction.
+// Such a function refuses before its first change, or not at all.
+import type { Row, TaskColumns, Value } from "../../core/project.ts";
+import { StoreError, type Clock, type Held, type Hint, type Redaction, type Seal } from "../store.ts";
+
+export interface StoredEvent {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: string;
+  /** The body, sealed. */
+  content: Uint8Array;
+  salt: Uint8Array | null;
+  readonly digest: Uint8Array;
+  readonly chain: Uint8Array;
+}
+
+export interface StoredItem {
+  readonly seq: number;
+  readonly at: number;
+  readonly by: string;
+  readonly key: string;
+  /** The body, sealed; null once it was taken. */
+  content: Uint8Array | null;
+  /** Null when the secret it was made under is gone. */
+  hash: string | null;
+}
+
+/** `until` on the monotonic clock of `boot`; `wallUntil` for who sees it after another boot. */
+export interface Lease {
+  readonly worker: string;
+  readonly boot: string;
+  readonly until: number;
+  readonly wallUntil: number;
+}
+
+export interface StoredSnapshot {
+  readonly seq: number;
+  readonly revision: number;
+  readonly content: Uint8Array;
+}
+
+export interface StoredFile {
+  readonly mediaType: string;
+  readonly size: number;
+  readonly content: Uint8Array;
+}
+
+export interface StoredTask {
+  readonly taskId: string;
+  readonly createdAt: number;
+  /** How many events it was created with, for the receipt of a second creation. */
+  readonly createdSeq: number;
+  columns: TaskColumns;
+  updatedAt: number;
+  ended: boolean;
+  secret: Uint8Array;
+  revision: number;
+  readonly events: StoredEvent[];
+  readonly redactions: Redaction[];
+  /** By key, in order of seq. */
+  readonly items: Map<string, StoredItem>;
+  inboxSeq: number;
+  inboxTaken: number;
+  fence: number;
+  lease: Lease | null;
+  attempts: number;
+  previousEndedAt: number | null;
+  /** By build, the newest last. */
+  readonly holds: Map<string, Held & { readonly until: number }>;
+  readonly rows: Map<Row["table"], Map<string, Map<string, Value>>>;
+  readonly definitions: Set<string>;
+  /** By version, the one written last at the end. */
+  readonly snapshots: Map<string, StoredSnapshot>;
+  readonly files: Map<string, StoredFile>;
+}
+
+export interface State {
+  readonly clock: Clock;
+  readonly seal: Seal;
+  /** In the order of creation. */
+  readonly tasks: Map<string, StoredTask>;
+  /** Ids that are gone and must stay so. */
+  readonly forgotten: Set<string>;
+  /** Task ids by owner, place and creation key. */
+  readonly creationKeys: Map<string, string>;
+  /** Texts by hash. */
+  readonly definitions: Map<string, string>;
+  readonly hints: Set<Hint>;
+  /** The latest time that was told, and when that was on the monotonic clock. */
+  told: { readonly wall: number; readonly monotonic: number };
+}
+
+export const openState = (clock: Clock, seal: Seal): State => ({
+  clock,
+  seal,
+  tasks: new Map(),
+  forgotten: new Set(),
+  creationKeys: new Map(),
+  definitions: new Map(),
+  hints: new Set(),
+  told: { wall: -Infinity, monotonic: 0 },
+});
+
+/**
+ * The time of events, items, timers and back-offs: the wall clock, but it never goes back. After a jump back it goes on at
+ * the pace of the monotonic clock, so that a back-off of seconds still takes seconds.
+ */
+export const nowOf = (state: State): number => {
+  const monotonic = state.clock.monotonic();
+  const { told } = state;
+  const wall = Math.max(state.clock.wall(), told.wall + Math.max(0, monotonic - told.monotonic));
+  state.told = { wall, monotonic };
+  return wall;
+};
+
+/** The task. Codes: `not_found`, `forgotten`. */
+export const findTask = (state: State, taskId: string): StoredTask => {
+  const task = state.tasks.get(taskId);
+  if (task !== undefined) return task;
+  if (state.forgotten.has(taskId)) throw new StoreError("forgotten", `task ${taskId} was forgotten`);
+  throw new StoreError("not_found", `there is no task ${taskId}`);
+};
+
+/** Tells who listens, once the change stands. */
+export const changed = (state: State, taskId: string): void => {
+  for (const hint of state.hints) queueMicrotask(() => hint(taskId));
+};

@@ -1,0 +1,29 @@
+// Proves the hashes against published vectors: logs must verify anywhere.
+import { expect, test } from "vitest";
+import { toHex } from "../core/envelope.ts";
+import { definitionHash, itemHash, mac, nodeHasher } from "./node-hasher.ts";
+
+const ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+test("hashes parts as if they were one, strings as UTF-8", () => {
+  expect(toHex(nodeHasher.sha256("abc"))).toBe(ABC);
+  expect(toHex(nodeHasher.sha256("a", new Uint8Array([98]), "", "c"))).toBe(ABC);
+  expect(nodeHasher.sha256("ä")).toEqual(nodeHasher.sha256(new Uint8Array([0xc3, 0xa4])));
+});
+
+test("gives bytes that are nobody else's", () => {
+  const hash = nodeHasher.sha256("abc");
+  expect(hash.constructor).toBe(Uint8Array);
+  expect(hash.buffer.byteLength).toBe(32);
+});
+
+test("makes HMAC-SHA-256 under a secret (RFC 4231, case 2)", () => {
+  const secret = new TextEncoder().encode("Jefe");
+  const expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+  expect(mac(secret, "what do ya want for nothing?")).toBe(expected);
+  expect(itemHash(secret, "what do ya want for nothing?")).toBe(expected);
+});
+
+test("names a definition by the hash of its text", () => {
+  expect(definitionHash("abc")).toBe(ABC);
+});

@@ -1,0 +1,153 @@
+// One connection to one database file. Statements are prepared once; every transaction is tried whole, and tried again
+// while another process is in its way. Nothing in here awaits while a transaction is open.
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { StoreError, type Seal } from "../store.ts";
+import { isBusy, refusalOf } from "./sqlite-error.ts";
+import type { StoreClock } from "./store-clock.ts";
+
+/** What a statement's parameters are bound to: by place, or the first of them an object, by name. */
+export type Bound = SQLInputValue | Record<string, SQLInputValue>;
+
+export interface ConnectionOptions {
+  /** The path, for messages. */
+  readonly name: string;
+  readonly database: DatabaseSync;
+  readonly seal: Seal;
+  readonly clock: StoreClock;
+  /** How long a transaction is tried again before it is `unavailable` (ms). */
+  readonly busyMs: number;
+  /** Refuses when the schema is no longer the one that this code knows. */
+  readonly checkSchema: () => void;
+}
+
+const LONGEST_PAUSE_MS = 20;
+const CHECKPOINT_TRIES = 50;
+
+/** With jitter, so that two that met do not meet again; growing, so that many do not keep each other out. */
+const pause = (tries: number): Promise<void> => delay(Math.random() * Math.min(2 ** tries, LONGEST_PAUSE_MS));
+
+/** Tries `work` until nobody is in its way. SQLite's own busy handler is not used: it blocks, and starves the loser. */
+export const untilFree = async <T>(name: string, busyMs: number, work: () => T): Promise<T> => {
+  const deadline = performance.now() + busyMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw refusalOf(name, error);
+      if (performance.now() >= deadline) {
+        const told = `${name}: another process has had it locked for ${String(busyMs)} ms`;
+        throw new StoreError("unavailable", told, { cause: error });
+      }
+    }
+    await pause(tries);
+  }
+};
+
+export class Connection {
+  readonly name: string;
+  readonly seal: Seal;
+  readonly clock: StoreClock;
+  readonly #options: ConnectionOptions;
+  readonly #statements = new Map<string, StatementSync>();
+  #closed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.name = options.name;
+    this.seal = options.seal;
+    this.clock = options.clock;
+    this.#options = options;
+  }
+
+  #statement(sql: string, arrays = false): StatementSync {
+    const name = arrays ? `tuples ${sql}` : sql;
+    let statement = this.#statements.get(name);
+    if (statement === undefined) {
+      statement = this.#options.database.prepare(sql);
+      if (arrays) statement.setReturnArrays(true);
+      this.#statements.set(name, statement);
+    }
+    return statement;
+  }
+
+  get<R>(sql: string, ...values: Bound[]): R | undefined {
+    return this.#statement(sql).get(...(values as SQLInputValue[])) as R | undefined;
+  }
+
+  all<R>(sql: string, ...values: Bound[]): R[] {
+    return this.#statement(sql).all(...(values as SQLInputValue[])) as R[];
+  }
+
+  /** Rows as arrays of their columns, which is faster where there are many. */
+  tuples<R extends readonly unknown[]>(sql: string, ...values: Bound[]): R[] {
+    return this.#statement(sql, true).all(...(values as SQLInputValue[])) as unknown as R[];
+  }
+
+  /** Rows one by one, for a reader that stops early. */
+  iterate<R>(sql: string, ...values: Bound[]): IteratorObject<R> {
+    return this.#statement(sql).iterate(...(values as SQLInputValue[])) as unknown as IteratorObject<R>;
+  }
+
+  /** How many rows were changed. */
+  run(sql: string, ...values: Bound[]): number {
+    return Number(this.#statement(sql).run(...(values as SQLInputValue[])).changes);
+  }
+
+  /** The integer key of the row that was inserted. */
+  insert(sql: string, ...values: Bound[]): number {
+    return Number(this.#statement(sql).run(...(values as SQLInputValue[])).lastInsertRowid);
+  }
+
+  /** Runs statements that see one state of the database. `now` is the store's clock. */
+  read<T>(work: (now: number) => T): Promise<T> {
+    return this.#transaction("BEGIN", () => work(this.clock.now(this)));
+  }
+
+  /** Runs statements that change the database together, or not at all. */
+  write<T>(work: (now: number) => T): Promise<T> {
+    return this.#transaction("BEGIN IMMEDIATE", () => {
+      this.#options.checkSchema();
+      return work(this.clock.tick(this));
+    });
+  }
+
+  async #transaction<T>(begin: string, work: () => T): Promise<T> {
+    return untilFree(this.name, this.#options.busyMs, () => {
+      if (this.#closed) throw new StoreError("unavailable", `${this.name}: this store was closed`);
+      this.run(begin);
+      try {
+        const result = work();
+        this.run("COMMIT");
+        return result;
+      } catch (error) {
+        // SQLite itself rolls back after some errors (a full disk); a second rollback would hide the first error.
+        if (this.#options.database.isTransaction) this.run("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Copies the log of changes into the file and cuts it, so that what was overwritten is gone. Tried for a while; a reader
+   * that stays longer leaves it to the next one, and to the last close.
+   */
+  async checkpoint(): Promise<void> {
+    for (let tries = 1; tries <= CHECKPOINT_TRIES && !this.#cut(); tries += 1) await pause(tries);
+  }
+
+  /** Whether no other connection kept the log from being cut. */
+  #cut(): boolean {
+    return this.#closed || this.get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)")?.busy === 0;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    try {
+      this.#cut();
+    } finally {
+      this.#closed = true;
+      this.#statements.clear();
+      this.#options.database.close();
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// The schema: numbered SQL files, each applied in one transaction under the version that the database keeps.
+import { readdirSync, readFileSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { StoreError } from "../store.ts";
+import { pragma } from "./database-file.ts";
+
+/** Brings a database from `version` - 1 to `version`. */
+export interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+const folder = new URL("./migrations/", import.meta.url);
+
+/** What this code knows, in order, from version 1 on. */
+export const migrations: readonly Migration[] = readdirSync(folder)
+  .sort()
+  .map((file, index) => {
+    const version = Number(file.slice(0, 4));
+    if (version !== index + 1) throw new Error(`migration ${file} is out of order`);
+    return { version, sql: readFileSync(new URL(file, folder), "utf8") };
+  });
+
+const versionOf = (database: DatabaseSync): number => Number(pragma(database, "user_version"));
+
+/** Refuses (`newer_version`) a database that is beyond `known`. Gives its version. */
+export const requireKnown = (path: string, database: DatabaseSync, known = migrations.length): number => {
+  const version = versionOf(database);
+  if (version <= known) return version;
+  const told = `${path} has schema ${String(version)}, written by a newer perdure; this one knows schemas up to ${String(known)}`;
+  throw new StoreError("newer_version", told);
+};
+
+/** Refuses (`newer_version`) once a newer perdure has changed the schema under an open connection. */
+export const schemaCheck = (path: string, database: DatabaseSync, known = migrations.length): (() => void) => {
+  const statement = database.prepare("PRAGMA user_version");
+  return () => {
+    if (statement.get()?.["user_version"] !== known) requireKnown(path, database, known);
+  };
+};
+
+/**
+ * Applies the next migration that the database lacks, if any. Safe to be killed at any point and run again, and to be
+ * run by several processes at once. False when there was none.
+ */
+const applyNext = (path: string, database: DatabaseSync, known: readonly Migration[]): boolean => {
+  if (requireKnown(path, database, known.length) === known.length) return false;
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const next = known[requireKnown(path, database, known.length)];
+    if (next !== undefined) {
+      database.exec(next.sql);
+      database.exec(`PRAGMA user_version = ${String(next.version)}`);
+    }
+    database.exec("COMMIT");
+    return next !== undefined;
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+};
+
+/** Brings the schema to the newest version that `known` has. Codes: `newer_version`. */
+export const migrate = (path: string, database: DatabaseSync, known: readonly Migration[] = migrations): void => {
+  while (applyNext(path, database, known));
+};

@@ -1,0 +1,48 @@
+// What SQLite refuses, told as one of the store's refusals.
+import { StoreError } from "../store.ts";
+
+interface SqliteError extends Error {
+  /** SQLite's extended result code. */
+  readonly errcode: number;
+}
+
+const isSqliteError = (error: unknown): error is SqliteError =>
+  error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+
+/** Result codes of sqlite.org/rescode.html; an extended code holds its primary one in the low byte. */
+const primary = (error: unknown): number => (isSqliteError(error) ? error.errcode & 0xff : 0);
+
+const BUSY = 5;
+const LOCKED = 6;
+
+/** Another connection is in the way; nothing was done, and the same may succeed a moment later. */
+export const isBusy = (error: unknown): boolean => [BUSY, LOCKED].includes(primary(error));
+
+const unavailable = new Map([
+  [7, "there is not enough memory"],
+  [8, "it is read-only"],
+  [9, "it was interrupted"],
+  [10, "its disk reports an error"],
+  [13, "it is full: the disk, or the limit of its size"],
+  [14, "the file, or a file beside it, cannot be opened"],
+  [15, "its lock file is in a state that SQLite does not know"],
+]);
+
+const damaged = new Map([
+  [11, "the file is damaged"],
+  [26, "the file is not a database"],
+]);
+
+/** The file is not what was written. */
+export const isDamage = (error: unknown): boolean => damaged.has(primary(error));
+
+/** The refusal that `error` is; errors that are none (a bug, a refusal already) come back as they are. */
+export const refusalOf = (name: string, error: unknown): unknown => {
+  const code = primary(error);
+  const told = isSqliteError(error) ? error.message : "";
+  const out = unavailable.get(code);
+  if (out !== undefined) return new StoreError("unavailable", `${name}: ${out} (${told})`, { cause: error });
+  const broken = damaged.get(code);
+  if (broken !== undefined) return new StoreError("damaged", `${name}: ${broken} (${told})`, { cause: error });
+  return error;
+};

@@ -1,0 +1,48 @@
+// Runs the contract suite on the SQLite store.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { storeContract } from "../store.contract.ts";
+import type { Store } from "../store.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+
+/** Without a disk, where there is such a place: how long a commit takes is not what these tests show. */
+const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+storeContract("the SQLite store", async (options) => {
+  const folder = mkdtempSync(join(root, "perdure-"));
+  const path = join(folder, "tasks.db");
+  const stores: Store[] = [];
+  const reopen = async (): Promise<Store> => {
+    const store = await openSqliteStore({ path, ...options });
+    stores.push(store);
+    return store;
+  };
+  return {
+    store: await reopen(),
+    reopen,
+    forget: async (taskId) => {
+      const database = new DatabaseSync(path, { timeout: 5_000 });
+      database.exec("BEGIN IMMEDIATE");
+      const { task } = database.prepare("SELECT task FROM tasks WHERE id = ?").get(taskId) as { task: number };
+      const tables = ["events", "inbox", "secrets", "holds", "snapshots", "timers", "tasks"];
+      for (const table of tables) database.exec(`DELETE FROM ${table} WHERE task = ${String(task)}`);
+      database.prepare("INSERT INTO forgotten (id) VALUES (?)").run(taskId);
+      database.exec("COMMIT");
+      database.close();
+    },
+    bytes: async () => {
+      const database = new DatabaseSync(path, { timeout: 5_000 });
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      database.close();
+      // By another process: to open and close the file in this one would drop the store's locks on it.
+      return execFileSync("cat", [path, `${path}-wal`], { maxBuffer: 2 ** 28 });
+    },
+    dispose: async () => {
+      for (const store of stores) await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+});

@@ -1,0 +1,100 @@
+// Hints that something changed: from this process after each commit, from others by looking at the database's own
+// counter of changes. The look costs the same whatever the database holds.
+import { watch, type FSWatcher } from "node:fs";
+import type { Hint } from "../store.ts";
+import type { Connection } from "./connection.ts";
+
+/** A commit shows a moment after its bytes reach the file: how often, and how long apart, to look for it then (ms). */
+const LOOKS = 10;
+const LOOK_EVERY_MS = 2;
+
+export class Wake {
+  readonly #connection: Connection;
+  readonly #pollMs: number;
+  readonly #hints = new Set<Hint>();
+  #version: number | undefined;
+  #looks = 0;
+  #poll: NodeJS.Timeout | undefined;
+  #watcher: FSWatcher | undefined;
+
+  constructor(connection: Connection, pollMs: number) {
+    this.#connection = connection;
+    this.#pollMs = pollMs;
+  }
+
+  /** Returns how to stop. */
+  subscribe(hint: Hint): () => void {
+    const told: Hint = (taskId) => hint(taskId);
+    this.#hints.add(told);
+    this.#start();
+    return () => {
+      this.#hints.delete(told);
+      if (this.#hints.size === 0) this.#stop();
+    };
+  }
+
+  /** Tells whoever listens, once what runs now is done: a listener cannot fail the change that it hears of. */
+  tell(...taskIds: readonly (string | null)[]): void {
+    for (const hint of this.#hints) {
+      for (const taskId of taskIds) queueMicrotask(() => hint(taskId));
+    }
+  }
+
+  close(): void {
+    this.#hints.clear();
+    this.#stop();
+  }
+
+  #start(): void {
+    if (this.#poll !== undefined) return;
+    this.#version = this.#look();
+    this.#poll = setInterval(() => this.#compare(), this.#pollMs).unref();
+    try {
+      this.#watcher = watch(`${this.#connection.name}-wal`, { persistent: false }, () => this.#hurry());
+      this.#watcher.on("error", () => this.#watcher?.close());
+    } catch {
+      // A system without such watches, or with none left, has the poll.
+    }
+  }
+
+  #stop(): void {
+    clearInterval(this.#poll);
+    this.#watcher?.close();
+    this.#poll = undefined;
+    this.#watcher = undefined;
+    this.#looks = 0;
+  }
+
+  /** Looks at once, and a few times more until the change shows. */
+  #hurry(): void {
+    const waiting = this.#looks > 0;
+    this.#looks = LOOKS;
+    if (!waiting) this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    if (this.#compare() || this.#looks === 0) this.#looks = 0;
+    else {
+      this.#looks -= 1;
+      setTimeout(() => this.#lookSoon(), LOOK_EVERY_MS).unref();
+    }
+  }
+
+  /** Whether another connection changed the database since the last look. */
+  #compare(): boolean {
+    const version = this.#look();
+    if (version === undefined || version === this.#version) return false;
+    this.#version = version;
+    this.tell(null);
+    return true;
+  }
+
+  /** Grows with each commit of another connection. Undefined while that cannot be told. */
+  #look(): number | undefined {
+    try {
+      return this.#connection.get<{ data_version: number }>("PRAGMA data_version")?.data_version;
+    } catch {
+      return undefined;
+    }
+  }
+}
