@@ -61,19 +61,26 @@ export interface Exec {
   /** The workspace: absolute, links resolved. */
   readonly root: string;
 
-  /** The absolute path, links resolved as far as it exists; relative ones from `root`. Codes: `outside`. */
+  /** The absolute path, links resolved as far as it exists; relative ones from `root`. Codes: `outside`, `permission`. */
   resolve(path: string): Promise<string>;
 
-  /** Codes: `outside`, `not_found`, `permission`. */
+  /** Codes: `outside`, `not_found`, `not_directory`, `permission`. */
   stat(path: string): Promise<FileInfo>;
 
-  /** The whole file. Codes: `outside`, `not_found`, `is_directory`, `permission`, `too_large` (over `maxBytes`). */
-  readFile(params: { readonly path: string; readonly maxBytes?: number; readonly signal?: AbortSignal }): Promise<FileContent>;
+  /**
+   * The whole file. Codes: `outside`, `not_found`, `is_directory`, `not_directory`, `permission` (also for what is no
+   * regular file), `too_large` (over `maxBytes`), `killed` (by the signal).
+   */
+  readFile(params: {
+    readonly path: string;
+    readonly maxBytes?: number;
+    readonly signal?: AbortSignal;
+  }): Promise<FileContent>;
 
   /**
    * Replaces or creates a file, whole or not at all, with its directories; keeps the mode of one that exists.
    * `ifDigest`: only if the file has this digest now (null: only if there is none). Returns what is there after.
-   * Codes: `outside`, `is_directory`, `permission`, `changed`, `no_space`, `failed`.
+   * Codes: `outside`, `is_directory`, `not_directory`, `permission`, `changed`, `no_space`, `failed`.
    */
   writeFile(params: {
     readonly path: string;
@@ -82,8 +89,9 @@ export interface Exec {
   }): Promise<FileInfo & { readonly digest: string }>;
 
   /**
-   * Runs a program to its end, without a shell, in its own process group, which an abort or a timeout kills whole.
-   * Codes: `not_started`, `killed`. An exit code other than 0 is a result, not an error.
+   * Runs a program to its end, without a shell, in its own process group, which an abort or a timeout kills whole,
+   * and of which nothing runs on after the program. An exit code other than 0 is a result, not an error.
+   * Codes: `outside` (`cwd`), `not_started`, `killed`.
    */
   run(params: {
     readonly argv: readonly [string, ...string[]];
