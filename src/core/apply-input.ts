@@ -1,8 +1,8 @@
 // How a taken item changes the state: it opens, stops or steers a turn, or brings what a call waited for.
 import type { EventOf } from "./events.ts";
 import { controlItems, type Item, type ItemOf } from "./items.ts";
-import { GAP, text, textOf, type Content, type Message } from "./messages.ts";
-import { isOpen, isRunning, type Arrival, type Call, type Stopping, type TaskState } from "./state.ts";
+import { GAP, isBlank, text, textOf, type Content, type Message } from "./messages.ts";
+import { asksForReply, isOpen, isRunning, type Arrival, type Call, type Stopping, type TaskState } from "./state.ts";
 
 /** What the model is told when a turn goes on with nothing new said. Part of the request format. */
 const GO_ON = "[The task was resumed. Go on.]";
@@ -12,7 +12,7 @@ const mayJoin = (state: TaskState): boolean =>
 
 /** The objective stands in the conversation word for word: as the message that says it, or ahead of the first one. */
 const showObjective = (state: TaskState, message: Message): void => {
-  if (state.objectiveSeq !== undefined || state.objectiveErased === true || state.objective === "") return;
+  if (state.objectiveSeq !== undefined || state.objectiveErased === true || state.objective.trim() === "") return;
   if (message.role === "user" && textOf(message.content) === state.objective) {
     state.objectiveSeq = message.seq;
     return;
@@ -42,9 +42,11 @@ const reopenAnswer = (state: TaskState): void => {
   turn.legSteps = turn.steps;
 };
 
-/** Adds a message now, or as soon as it may stand in the conversation. */
-export const pushMessage = (state: TaskState, message: Message): void => {
-  state.queue.push(message);
+/** Adds a person's or a plugin's words, now or as soon as they may stand in the conversation. Blank ones add nothing. */
+export const pushMessage = (state: TaskState, seq: number, words: Content): void => {
+  const content = words.filter((part) => !isBlank(part));
+  if (content.length === 0) return;
+  state.queue.push({ seq, role: "user", content });
   flushQueue(state);
 };
 
@@ -56,20 +58,27 @@ const openTurn = (state: TaskState, seq: number): void => {
   supersede(state);
   state.turn = { seq, legs: 1, steps: 0, legSteps: 0 };
   state.model = { attempts: 0, failures: 0 };
+  delete state.stopping;
 };
 
-const isUnsettled = (state: TaskState): boolean => state.calls.some((call) => call.phase === "unknown");
+/** An action is unknown, and nobody has said yet what happened. */
+const isUnsettled = (state: TaskState): boolean =>
+  state.calls.some((call) => call.phase === "unknown" && call.resolution === undefined);
 
 const contentOf = (item: ItemOf<"Say"> | ItemOf<"Steer">): Content => {
   if (item.redacted === true) return [text(GAP)];
-  const files = item.type === "Say" ? (item.files ?? []) : [];
-  return item.text === "" && files.length > 0 ? [...files] : [text(item.text), ...files];
+  return [text(item.text), ...(item.type === "Say" ? (item.files ?? []) : [])];
 };
 
+/** Words that follow a stop which is not done yet are for the next turn: a conversation opens it at once. */
+const followsStop = (state: TaskState, item: Item): boolean =>
+  state.mode === "conversation" && state.stopping !== undefined && item.seq > state.stopping.seq;
+
 const say = (state: TaskState, seq: number, item: ItemOf<"Say"> | ItemOf<"Steer">): void => {
-  const begins = !isRunning(state) && !isUnsettled(state) && (state.mode !== "run" || state.turn === undefined);
+  const rests = !isRunning(state) || followsStop(state, item);
+  const begins = rests && !isUnsettled(state) && (state.mode !== "run" || state.turn === undefined);
   if (begins) openTurn(state, seq);
-  pushMessage(state, { seq, role: "user", content: contentOf(item) });
+  pushMessage(state, seq, contentOf(item));
 };
 
 const steer = (state: TaskState, seq: number, item: ItemOf<"Steer">): void => {
@@ -78,13 +87,13 @@ const steer = (state: TaskState, seq: number, item: ItemOf<"Steer">): void => {
   say(state, seq, item);
 };
 
-const stop = (state: TaskState, kind: Stopping["kind"], by: string): void => {
+const stop = (state: TaskState, kind: Stopping["kind"], { by, seq }: Item): void => {
   if (state.stopping?.kind === "cancel") return;
-  state.stopping = { kind, by };
+  state.stopping = { kind, by, seq };
   supersede(state);
 };
 
-const cancel = (state: TaskState, by: string): void => {
+const cancel = (state: TaskState, item: Item): void => {
   const turn = state.turn;
   const nothingToCancel = turn === undefined || turn.outcome === "completed" || turn.outcome === "cancelled";
   if (nothingToCancel && state.mode !== "oneShot") return;
@@ -92,7 +101,7 @@ const cancel = (state: TaskState, by: string): void => {
     delete turn.outcome;
     delete turn.reason;
   }
-  stop(state, "cancel", by);
+  stop(state, "cancel", item);
 };
 
 /** Nothing runs, nothing is unknown, nobody is asked, no child and no job lives. */
@@ -120,17 +129,20 @@ const resume = (state: TaskState, seq: number, item: ItemOf<"Resume">): void => 
     delete turn.outcome;
     delete turn.reason;
     delete turn.failed;
+    delete turn.answer;
+    delete turn.answerStop;
     turn.steps = 0;
     turn.legs = 1;
     turn.legSteps = 0;
     state.model.failures = 0;
     delete state.model.retryAt;
+    // An attempt that was under way when the turn stopped is over: what is said now joins before the next one.
+    delete state.model.open;
   }
   voidApprovals(state);
-  if (words !== undefined && words !== "") pushMessage(state, { seq, role: "user", content: [text(words)] });
+  pushMessage(state, seq, words === undefined ? [] : [text(words)]);
   flushQueue(state);
-  const answered = state.messages.at(-1)?.role === "assistant" && state.calls.length === 0;
-  if (answered && state.queue.length === 0) pushMessage(state, { seq, role: "user", content: [text(GO_ON)] });
+  if (!asksForReply(state) && state.calls.length === 0) pushMessage(state, seq, [text(GO_ON)]);
 };
 
 const findCall = (state: TaskState, id: string): Call | undefined => state.calls.find((call) => call.id === id);
@@ -147,9 +159,12 @@ const settle = (state: TaskState, item: ItemOf<"Resolve"> | ItemOf<"Verify">): v
 };
 
 const timerFired = (state: TaskState, item: ItemOf<"TimerFired">): void => {
-  const id = Object.hasOwn(state.timers, item.timerId) ? state.timers[item.timerId]?.callId : undefined;
+  const timer = Object.hasOwn(state.timers, item.timerId) ? state.timers[item.timerId] : undefined;
+  // Set anew since it came due: the new time stands.
+  if (timer?.dueAt !== item.dueAt) return;
   Reflect.deleteProperty(state.timers, item.timerId);
-  if (id !== undefined) arrive(findCall(state, id), "timer", { status: "ok", content: [text("The time has come.")] });
+  if (timer.callId === undefined) return;
+  arrive(findCall(state, timer.callId), "timer", { status: "ok", content: [text("The time has come.")] });
 };
 
 const childEnded = (state: TaskState, item: ItemOf<"ChildEnded">): void => {
@@ -173,11 +188,11 @@ const take = (state: TaskState, seq: number, item: Item): void => {
     case "Steer":
       return steer(state, seq, item);
     case "Interrupt":
-      return isRunning(state) ? stop(state, "interrupt", item.by) : undefined;
+      return isRunning(state) ? stop(state, "interrupt", item) : undefined;
     case "Cancel":
-      return cancel(state, item.by);
+      return cancel(state, item);
     case "Close":
-      return mayClose(state) ? stop(state, "close", item.by) : undefined;
+      return mayClose(state) ? stop(state, "close", item) : undefined;
     case "Resume":
       return resume(state, seq, item);
     case "Resolve":

@@ -1,11 +1,12 @@
 // How the kernel's own records change the state.
 import { flushQueue } from "./apply-input.ts";
 import type { EventOf, Recorded } from "./events.ts";
+import { GAP, text, type Message } from "./messages.ts";
 import { RECORD_VERSION, isRecordKind, type CoreRecord, type RecordKind } from "./records.ts";
 import type { Call, TaskState } from "./state.ts";
 import { countUsage } from "./usage.ts";
 
-type Apply<K extends RecordKind> = (state: TaskState, data: CoreRecord<K>, at: number) => void;
+type Apply<K extends RecordKind> = (state: TaskState, data: CoreRecord<K>, recorded: Recorded) => void;
 
 const callOf = (state: TaskState, id: string): Call | undefined =>
   state.calls.find((call) => call.id === id && call.phase !== "finished");
@@ -43,10 +44,17 @@ const approvalSettled: Apply<"approval_settled"> = (state, data) => {
   });
 };
 
-const erased: Apply<"erased"> = (state, data) => {
+/** Words may leave the conversation; calls and their results stay, for one without the other is refused. */
+const mayLeave = (message: Message): boolean =>
+  message.role === "user" || (message.role === "assistant" && message.parts.every((part) => part.type !== "call"));
+
+const erased: Apply<"erased"> = (state, data, { seq }) => {
   const gone = new Set(data.seqs);
-  state.messages = state.messages.filter((message) => !gone.has(message.seq));
+  state.messages = state.messages.filter((message) => !gone.has(message.seq) || !mayLeave(message));
   state.queue = state.queue.filter((message) => !gone.has(message.seq));
+  const first = state.messages[0];
+  // A conversation begins with a person's words, or with the gap that they left.
+  if (first !== undefined && first.role !== "user") state.messages.unshift({ seq, role: "user", content: [text(GAP)] });
   if (state.objectiveSeq !== undefined && gone.has(state.objectiveSeq)) {
     delete state.objectiveSeq;
     state.objectiveErased = true;
@@ -54,7 +62,7 @@ const erased: Apply<"erased"> = (state, data) => {
   delete state.chain;
 };
 
-const actionUnknown: Apply<"action_unknown"> = (state, data, at) => {
+const actionUnknown: Apply<"action_unknown"> = (state, data, { at }) => {
   withCall(state, data.callId, (call) => {
     call.phase = "unknown";
     call.unknownAt ??= at;
@@ -92,6 +100,7 @@ const reducers: { readonly [K in RecordKind]: Apply<K> } = {
   },
   turn_failed: (state, data) => {
     if (state.turn !== undefined) state.turn.failed = data.reason;
+    delete state.waiting;
   },
   model_failed: modelFailed,
   usage: (state, data) => {
@@ -148,5 +157,5 @@ export const applyCoreRecord = (state: TaskState, recorded: Recorded, event: Eve
     throw new Error(`core/${kind} v${String(event.v)} is not known here`);
   }
   const apply = reducers[kind] as Apply<RecordKind>;
-  apply(state, event.data as CoreRecord<RecordKind>, recorded.at);
+  apply(state, event.data as CoreRecord<RecordKind>, recorded);
 };

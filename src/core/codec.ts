@@ -101,9 +101,8 @@ export const encodeItem = (item: NewItem): string => {
 export const decodeItem = (text: string): NewItem => {
   const value = parse(text, "inbox item");
   const type = value["type"];
-  if (typeof type !== "string" || !Object.hasOwn(items, type)) {
-    throw new CodecError("newer_version", `item type ${String(type)} is not known here`);
-  }
+  if (typeof type !== "string") throw new CodecError("undecodable", "inbox item: has no type");
+  if (!Object.hasOwn(items, type)) throw new CodecError("newer_version", `item type ${type} is not known here`);
   check(items[type as ItemType], value, type);
   return value as unknown as NewItem;
 };

@@ -1,7 +1,7 @@
 // What the runner does next, from the state and the facts of this claim alone. Total: there is a step for every state.
 import type { EndOutcome, Outcome, Wait, WaitingOn } from "./events.ts";
 import { waitingOn } from "./events.ts";
-import { isOpen, isRunning, type Call, type TaskState } from "./state.ts";
+import { asksForReply, isRunning, type Call, type TaskState } from "./state.ts";
 
 /** Bounds that hold where a task's settings name none. */
 export const DEFAULT_MAX_STEPS = 1_000;
@@ -74,19 +74,24 @@ const entryOf = (state: TaskState, name: string) => state.tools.find((tool) => t
 
 const changesOutside = (call: Call): boolean => call.effect === "write" || call.effect === "destructive";
 
+/** It must not be dispatched any more: corrected away, or nobody knows its input. */
+const isCalledOff = (call: Call): boolean => call.superseded === true || call.redacted === true;
+
 /** A started call that nobody runs any more; or one announced again whose second dispatch was called off. */
 const isLost = (call: Call, facts: Facts): boolean =>
   call.phase === "started" &&
-  (!facts.announced.has(call.id) || (call.superseded === true && call.attempt > 1 && changesOutside(call)));
+  (!facts.announced.has(call.id) || (isCalledOff(call) && call.attempt > 1 && changesOutside(call)));
+
+/** The turn was stopped in the middle and goes on only when somebody says so. */
+const pausesMidTurn = (state: TaskState, facts: Facts): boolean =>
+  facts.stoppedMidTurn === "restored" || (facts.stoppedMidTurn !== null && state.onInterrupt === "pause");
 
 const recoveryOf = (state: TaskState, call: Call, facts: Facts): Recovery => {
-  if (!changesOutside(call)) return "rerun";
   const tool = entryOf(state, call.name);
-  const pauses = state.onInterrupt === "pause" && facts.stoppedMidTurn !== null;
-  if (pauses || tool === undefined) return "unknown";
+  if (pausesMidTurn(state, facts) || tool === undefined || call.redacted === true) return "unknown";
   const age = facts.now - (call.startedAt ?? 0);
   const sameTool = tool.definition === call.definition;
-  const again = call.superseded !== true && sameTool && call.attempt < MAX_DISPATCHES;
+  const again = state.onInterrupt === "continue" && !isCalledOff(call) && sameTool && call.attempt < MAX_DISPATCHES;
   if (again && call.idempotent !== undefined && age < call.idempotent.ttlMs) return "redispatch";
   if (tool.verify === true && sameTool && !facts.unverified.has(call.id)) return "verify";
   return tool.onUnknown === "tell" ? "tell" : "unknown";
@@ -94,29 +99,32 @@ const recoveryOf = (state: TaskState, call: Call, facts: Facts): Recovery => {
 
 const recoveries = (state: TaskState, facts: Facts): { callId: string; order: Recovery }[] => {
   const orders: { callId: string; order: Recovery }[] = [];
-  const paused = state.onInterrupt === "pause" && facts.stoppedMidTurn !== null;
-  const goesOn = isRunning(state) && state.stopping === undefined && !paused;
+  const stops = state.stopping !== undefined || state.turn?.failed !== undefined || pausesMidTurn(state, facts);
+  const goesOn = isRunning(state) && !stops;
   for (const call of state.calls) {
     if (call.phase === "unknown") {
       if (call.resolution !== undefined) orders.push({ callId: call.id, order: "settle" });
       else if (call.verifyAskedBy !== undefined) orders.push({ callId: call.id, order: "verify" });
     } else if (isLost(call, facts)) {
       if (changesOutside(call)) orders.push({ callId: call.id, order: recoveryOf(state, call, facts) });
-      else if (goesOn && call.superseded !== true) orders.push({ callId: call.id, order: "rerun" });
+      else if (goesOn && !isCalledOff(call)) orders.push({ callId: call.id, order: "rerun" });
     }
   }
   return orders;
 };
 
 const settlementOf = (state: TaskState, call: Call, facts: Facts, stop: boolean): Settled["as"] | null => {
-  const gone = stop || call.superseded === true;
-  if (call.phase === "finished" || call.phase === "unknown" || call.phase === "detached") return null;
-  if (call.phase === "started" && !facts.announced.has(call.id)) {
-    return gone && !changesOutside(call) ? "interrupted" : null;
-  }
+  const off = stop || isCalledOff(call);
+  if (call.phase === "finished" || call.phase === "unknown") return null;
   if (call.arrival !== undefined) return "arrived";
+  if (call.phase === "detached") return null;
+  if (call.phase === "started" && !facts.announced.has(call.id)) {
+    return off && !changesOutside(call) ? "interrupted" : null;
+  }
   if (call.denied !== undefined) return "denied";
-  if (gone) return "skipped";
+  // What is announced and not dispatched has run only in earlier attempts.
+  const dispatches = call.phase === "started" ? call.attempt - 1 : call.attempt;
+  if (off) return dispatches > 0 ? "interrupted" : "skipped";
   return call.phase === "waiting" && entryOf(state, call.name) === undefined ? "no_such_tool" : null;
 };
 
@@ -171,33 +179,44 @@ const wait = (state: TaskState, parts: WaitParts): WaitStep => ({
 /** Where a task waits after a turn that came to an end by itself. */
 const restingOn = (state: TaskState): WaitingOn => (state.mode === "run" ? "resume" : "input");
 
-/** A turn that goes on only when somebody says so. */
-const pause = (state: TaskState, outcome: "paused" | "failed", reason: string): Step => {
+const onResolutionOr = (waits: readonly Wait[], otherwise: WaitingOn): WaitingOn =>
+  waits.some((each) => each.on === "resolution") ? "resolution" : otherwise;
+
+/** A turn that goes on only when somebody says so. Calls that are open stay so. */
+const pause = (state: TaskState, reason: string, interrupted?: WaitStep["interrupted"]): WaitStep => {
   const waits = waitsOf(state);
-  const on = waits.some((w) => w.on === "resolution") ? "resolution" : "resume";
-  if (outcome === "failed" && state.mode === "oneShot" && on === "resume") {
-    return { do: "End", outcome: "failed", reason, settle: state.calls.filter(isOpen).map(skip) };
-  }
-  return wait(state, { on, outcome, reason, waits });
+  const on = onResolutionOr(waits, "resume");
+  return wait(state, { on, outcome: "paused", reason, waits, ...(interrupted === undefined ? {} : { interrupted }) });
 };
 
-const skip = (call: Call): Settled => ({ callId: call.id, as: "skipped" });
+/** Everything open is settled in the one append that stops the turn; only unknown actions stay. */
+const endsOf = (state: TaskState, facts: Facts) => ({
+  settle: settlements(state, facts, true),
+  waits: waitsOf(state).filter((each) => each.on === "resolution"),
+  cancelTimers: Object.entries(state.timers).flatMap(([id, timer]) => (timer.callId === undefined ? [] : [id])),
+  cancelApprovals: state.calls.flatMap((call) =>
+    call.phase === "parked" && call.approval !== undefined ? [call.approval.requestId] : [],
+  ),
+});
+
+const fail = (state: TaskState, facts: Facts, reason: string): Step => {
+  const ends = endsOf(state, facts);
+  const on = onResolutionOr(ends.waits, "resume");
+  if (state.mode === "oneShot" && on === "resume") {
+    return { do: "End", outcome: "failed", reason, settle: ends.settle };
+  }
+  return wait(state, { on, outcome: "failed", reason, ...ends });
+};
 
 const stopTurn = (state: TaskState, facts: Facts): Step => {
-  const settle = settlements(state, facts, true);
-  const waits = waitsOf(state).filter((w) => w.on === "resolution");
-  const cancelTimers = Object.entries(state.timers).flatMap(([id, timer]) => (timer.callId === undefined ? [] : [id]));
-  const cancelApprovals = state.calls.flatMap((call) =>
-    call.phase === "parked" && call.approval !== undefined ? [call.approval.requestId] : [],
-  );
-  const ends = { settle, cancelTimers, cancelApprovals, waits };
+  const ends = endsOf(state, facts);
+  const { settle, waits } = ends;
   const answer = state.turn?.answer;
   if (state.stopping?.kind === "interrupt" && answer !== undefined && (facts.goals?.open ?? 0) === 0) {
     return answered(state, facts, answer);
   }
   if (state.stopping?.kind === "interrupt") {
-    const on = waits.length > 0 ? "resolution" : "resume";
-    return wait(state, { on, outcome: "paused", reason: "interrupted", ...ends });
+    return wait(state, { on: onResolutionOr(waits, "resume"), outcome: "paused", reason: "interrupted", ...ends });
   }
   if (state.stopping?.kind === "close") {
     const last = state.turn?.outcome;
@@ -213,13 +232,13 @@ const stopTurn = (state: TaskState, facts: Facts): Step => {
 const answered = (state: TaskState, facts: Facts, answer: string): Step => {
   const turn = state.turn;
   const goals = facts.goals;
+  if (turn?.answerStop === "refusal") return fail(state, facts, "refused");
   if (goals !== null && turn !== undefined && goals.open > 0) {
-    if (goals.open === goals.blocked) return pause(state, "paused", "goals_blocked");
-    if (turn.legs >= (state.settings.maxLegs ?? Number.MAX_SAFE_INTEGER)) return pause(state, "paused", "max_legs");
-    if (!goals.progress) return pause(state, "paused", "no_progress");
+    if (goals.open === goals.blocked) return pause(state, "goals_blocked");
+    if (turn.legs >= (state.settings.maxLegs ?? Number.MAX_SAFE_INTEGER)) return pause(state, "max_legs");
+    if (!goals.progress) return pause(state, "no_progress");
     return { do: "Continue" };
   }
-  if (turn?.answerStop === "refusal") return pause(state, "failed", "refused");
   if (state.mode === "oneShot") return { do: "End", outcome: "done", answer, settle: [] };
   const cut = turn?.answerStop === "max_tokens" ? { reason: "max_tokens" } : {};
   return wait(state, { on: restingOn(state), outcome: "completed", answer, ...cut });
@@ -227,16 +246,17 @@ const answered = (state: TaskState, facts: Facts, answer: string): Step => {
 
 const callModel = (state: TaskState, facts: Facts): Step => {
   const { model, settings, turn } = state;
-  if (turn?.failed !== undefined) return pause(state, "failed", turn.failed);
+  // The words that opened the turn were erased: there is nothing to answer.
+  if (!asksForReply(state)) return pause(state, "nothing_to_answer");
   if (model.open === undefined) {
     if (turn !== undefined && turn.steps >= (settings.maxSteps ?? DEFAULT_MAX_STEPS)) {
-      return pause(state, "paused", "max_steps");
+      return pause(state, "max_steps");
     }
     if (model.failures >= (settings.modelAttempts ?? DEFAULT_MODEL_ATTEMPTS)) {
-      return pause(state, "paused", `model_${model.lastFailure ?? "failed"}`);
+      return pause(state, `model_${model.lastFailure ?? "failed"}`);
     }
     if (facts.context === "over") return { do: "Compact" };
-    if (facts.context === "full") return pause(state, "paused", "context_full");
+    if (facts.context === "full") return pause(state, "context_full");
   }
   return { do: "CallModel", attempt: model.attempts + 1, notBefore: model.retryAt ?? 0 };
 };
@@ -244,23 +264,23 @@ const callModel = (state: TaskState, facts: Facts): Step => {
 const restingStep = (state: TaskState): Step => {
   const waits = waitsOf(state);
   const { outcome, reason, answer } = state.turn ?? {};
-  const unsettled = waits.some((w) => w.on === "resolution");
   const resting = outcome === "completed" || outcome === "cancelled" ? restingOn(state) : "resume";
-  const on = outcome === undefined ? "input" : unsettled ? "resolution" : resting;
+  const on = outcome === undefined ? "input" : onResolutionOr(waits, resting);
   return wait(state, {
     on,
     ...(outcome === undefined ? {} : { outcome }),
     ...(reason === undefined ? {} : { reason }),
     ...(outcome === "completed" && answer !== undefined ? { answer } : {}),
-    waits: unsettled ? waits : [],
+    waits,
   });
 };
 
 const turnStep = (state: TaskState, facts: Facts): Step => {
+  if (state.turn?.failed !== undefined) return fail(state, facts, state.turn.failed);
   const settle = settlements(state, facts, false);
   const unsettled = state.calls.some((call) => call.phase === "unknown");
   if (settle.length > 0) return { do: "RunCalls", start: [], settle };
-  if (unsettled) return pause(state, "paused", "unknown_action");
+  if (unsettled) return pause(state, "unknown_action");
   const start = startable(state);
   if (start.length > 0) return { do: "RunCalls", start, settle: [] };
   const waits = waitsOf(state);
@@ -273,15 +293,13 @@ const turnStep = (state: TaskState, facts: Facts): Step => {
 
 /** The next step. Steps that touch the outside announce themselves first; see the runner's files of these names. */
 export const decide = (state: TaskState, facts: Facts): Step => {
-  if (state.ended !== undefined) return wait(state, { on: "input" });
+  if (state.ended !== undefined) return { ...wait(state, { on: "input" }), record: false };
   if (facts.untaken) return { do: "TakeInput" };
   const orders = recoveries(state, facts);
   if (orders.length > 0) return { do: "RecoverCalls", orders };
-  if (facts.stoppedMidTurn !== null && state.onInterrupt === "pause" && isRunning(state)) {
-    const waits = waitsOf(state).filter((w) => w.on === "resolution");
-    const on = waits.length > 0 ? "resolution" : "resume";
-    return wait(state, { on, outcome: "paused", reason: "interrupted", waits, interrupted: facts.stoppedMidTurn });
-  }
   if (state.stopping !== undefined) return stopTurn(state, facts);
+  if (facts.stoppedMidTurn !== null && pausesMidTurn(state, facts) && isRunning(state)) {
+    return pause(state, "interrupted", facts.stoppedMidTurn);
+  }
   return isRunning(state) ? turnStep(state, facts) : restingStep(state);
 };

@@ -16,8 +16,13 @@ export const FIRST_CHAIN: Uint8Array = new Uint8Array(32);
 export const digestOf = (hasher: Hasher, salt: Uint8Array, body: string): Uint8Array => hasher.sha256(salt, body);
 
 /** SHA-256(previous chain, seq, type, digest). Without `at`: the store sets it, and a resend must be identical. */
-export const chainOf = (hasher: Hasher, before: Uint8Array, seq: number, type: string, digest: Uint8Array): Uint8Array =>
-  hasher.sha256(before, `${String(seq)} ${type} `, digest);
+export const chainOf = (
+  hasher: Hasher,
+  before: Uint8Array,
+  seq: number,
+  type: string,
+  digest: Uint8Array,
+): Uint8Array => hasher.sha256(before, `${String(seq)} ${type} `, digest);
 
 /** The digest of the skeleton that stands in place of a redacted event; unsalted, it holds no content. */
 export const tombstoneDigest = (hasher: Hasher, type: string, body: string): Uint8Array =>
@@ -39,21 +44,38 @@ export interface SealedEvent {
   readonly chain: Uint8Array;
 }
 
-/** Encodes events to follow `after`; `salt` gives 16 random bytes each time it is asked. */
+export interface EncodedEvent {
+  readonly type: EventType;
+  /** As `encodeEvent` gives it. */
+  readonly body: string;
+}
+
+/** Seals encoded events to follow `after`; `salt` gives 16 random bytes each time it is asked. */
+export const sealEncoded = (
+  hasher: Hasher,
+  after: { readonly seq: number; readonly chain: Uint8Array },
+  events: readonly EncodedEvent[],
+  salt: () => Uint8Array,
+): SealedEvent[] => {
+  let { seq, chain } = after;
+  return events.map(({ type, body }) => {
+    seq += 1;
+    const sealed = { seq, type, body, salt: salt() };
+    const digest = digestOf(hasher, sealed.salt, body);
+    chain = chainOf(hasher, chain, seq, type, digest);
+    return { ...sealed, digest, chain };
+  });
+};
+
+/** Encodes and seals events to follow `after`. Throws CodecError for what could not be read back. */
 export const sealEvents = (
   hasher: Hasher,
   after: { readonly seq: number; readonly chain: Uint8Array },
   events: readonly Event[],
   salt: () => Uint8Array,
 ): SealedEvent[] => {
-  let { seq, chain } = after;
-  return events.map((event) => {
-    seq += 1;
-    const sealed = { seq, type: event.type, body: encodeEvent(event), salt: salt() };
-    const digest = digestOf(hasher, sealed.salt, sealed.body);
-    chain = chainOf(hasher, chain, seq, event.type, digest);
-    return { ...sealed, digest, chain };
-  });
+  const encoded = events.map((event) => ({ type: event.type, body: encodeEvent(event) }));
+  return sealEncoded(hasher, after, encoded, salt);
 };
 
 const HEX = "0123456789abcdef";

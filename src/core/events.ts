@@ -36,7 +36,10 @@ export const waitingOn = [
 ] as const;
 export type WaitingOn = (typeof waitingOn)[number];
 
-/** Tokens of one model call. A count the provider did not report is absent; nothing reported is `"unknown"`. */
+/**
+ * Tokens of one model call. A count the provider did not report is absent; nothing reported is `"unknown"`. `input` leaves
+ * out what was read from or written to the cache; `output` includes `reasoning`.
+ */
 export const Tokens = Type.Union([
   Type.Literal("unknown"),
   Type.Object(

@@ -2,7 +2,7 @@
 import type { Event, EventOf, Recorded } from "./events.ts";
 import { applyInput, flushQueue, pushMessage } from "./apply-input.ts";
 import { applyCoreRecord } from "./apply-record.ts";
-import { textOf, type CallPart, type Message } from "./messages.ts";
+import { GAP, isBlank, text, textOf, type AssistantPart, type Message, type RequestCall } from "./messages.ts";
 import { type Call, type Reducers, type TaskState } from "./state.ts";
 import { countUsage } from "./usage.ts";
 
@@ -11,24 +11,16 @@ export class FoldError extends Error {
   override readonly name = "FoldError";
 }
 
-/** The state after a task's TaskCreated. `source` is the folded state of `historyFrom`, already `continued`. */
+/** The state after a task's TaskCreated. Of `source`, the folded and `continued` state of `historyFrom`, stays what the
+ * event does not say. */
 export const createState = (taskId: string, first: Recorded, source?: TaskState): TaskState => {
   const { event, seq, at } = first;
   if (event.type !== "TaskCreated" || seq !== 1)
     throw new FoldError(`a log begins with TaskCreated, not ${event.type}`);
-  const base: TaskState = source ?? {
-    taskId,
-    seq,
-    at,
-    agent: event.agent,
-    owner: event.owner,
-    origin: event.origin,
-    root: event.root,
-    mode: event.mode,
-    onInterrupt: event.onInterrupt,
+  const { agent, owner, origin, root, mode, onInterrupt, objective, config: settings } = event;
+  const created = { taskId, seq, at, agent, owner, origin, root, mode, onInterrupt, objective, settings };
+  const base: TaskState = {
     forkDepth: 0,
-    objective: event.objective,
-    settings: event.config,
     pins: [],
     tools: [],
     messages: [],
@@ -43,6 +35,8 @@ export const createState = (taskId: string, first: Recorded, source?: TaskState)
     usage: [],
     inboxTaken: 0,
     plugins: {},
+    ...source,
+    ...created,
   };
   if (event.parent !== undefined) base.parent = event.parent;
   if (event.historyFrom !== undefined) base.historyFrom = event.historyFrom;
@@ -62,6 +56,14 @@ const applyModelCalled = (state: TaskState, seq: number, event: EventOf<"ModelCa
   if (purpose === "turn") state.chain = { prefixHash, hash: requestHash, messages, revision };
 };
 
+/** The reply's parts as later requests show them: calls with their ids, gaps for redacted words, no blank texts. */
+const partsOf = (forkDepth: number, seq: number, event: EventOf<"ModelReplied">): AssistantPart[] =>
+  event.message.parts.flatMap((part, index): AssistantPart[] => {
+    if (part.type === "call") return [{ ...part, id: callId(forkDepth, seq, index) }];
+    if (event.redacted === true) return part.type === "text" ? [text(GAP)] : [];
+    return isBlank(part) ? [] : [part];
+  });
+
 const applyModelReplied = (state: TaskState, seq: number, event: EventOf<"ModelReplied">): void => {
   const open = state.model.open;
   if (open === undefined) throw new FoldError(`ModelReplied at seq ${String(seq)} answers no ModelCalled`);
@@ -69,19 +71,20 @@ const applyModelReplied = (state: TaskState, seq: number, event: EventOf<"ModelR
   state.model = { attempts: 0, failures: 0 };
   state.replies += 1;
   const { tokens } = event.usage;
-  if (tokens !== "unknown") state.contextTokens = tokens.input + (tokens.cacheRead ?? 0) + tokens.output;
-  const parts = event.message.parts.map((part, index) =>
-    part.type === "call" ? { ...part, id: callId(state.forkDepth, seq, index) } : part,
-  );
+  if (tokens !== "unknown") {
+    state.contextTokens = tokens.input + (tokens.cacheRead ?? 0) + (tokens.cacheWrite ?? 0) + tokens.output;
+  }
+  const parts = partsOf(state.forkDepth, seq, event);
   if (parts.length > 0) state.messages.push({ seq, role: "assistant", parts });
   const turn = state.turn;
   if (turn !== undefined) turn.steps += 1;
+  const redacted = event.redacted === true ? ({ redacted: true } as const) : {};
   state.calls = parts
-    .filter((part): part is CallPart & { id: string } => part.type === "call")
-    .map((part): Call => ({ id: part.id, name: part.name, input: part.input, phase: "waiting", attempt: 0 }));
+    .filter((part): part is RequestCall => part.type === "call")
+    .map(({ id, name, input }): Call => ({ id, name, input, phase: "waiting", attempt: 0, ...redacted }));
   if (state.calls.length === 0) {
     if (turn !== undefined) {
-      turn.answer = textOf(event.message.parts);
+      turn.answer = event.redacted === true ? GAP : textOf(event.message.parts);
       turn.answerStop = event.stopReason;
     }
     flushQueue(state);
@@ -105,6 +108,8 @@ const applyToolStarted = (state: TaskState, at: number, event: EventOf<"ToolStar
   call.invocationId = event.invocationId;
   call.startedAt ??= at;
   if (event.idempotent !== undefined) call.idempotent = event.idempotent;
+  if (event.redacted === true) call.redacted = true;
+  else delete call.redacted;
   delete call.parked;
   delete state.waiting;
 };
@@ -122,7 +127,8 @@ const applyToolFinished = (state: TaskState, seq: number, event: EventOf<"ToolFi
   const call = openCall(state, event.callId, "ToolFinished");
   delete state.waiting;
   call.phase = "finished";
-  call.result = { callId: call.id, name: call.name, status: event.status, content: event.content };
+  const content = event.redacted === true ? [text(GAP)] : event.content;
+  call.result = { callId: call.id, name: call.name, status: event.status, content };
   delete call.parked;
   delete call.arrival;
   delete call.unknownAt;
@@ -136,13 +142,18 @@ const applyCompacted = (state: TaskState, seq: number, event: EventOf<"Compacted
   const kept = new Set(event.kept);
   const shows = state.objectiveSeq;
   const objective = state.messages.find((message) => message.seq === shows);
-  const rest = state.messages.filter(
-    (message) => message !== objective && (message.seq > event.through || kept.has(message.seq)),
-  );
+  // By place: an earlier summary has a later seq than the messages that follow it.
+  const last = state.messages.findLastIndex((message) => message.seq <= event.through);
+  let stays = false;
+  const rest = state.messages.filter((message, index) => {
+    // Results stay or go with their calls.
+    if (message.role !== "tool") stays = index > last || kept.has(message.seq);
+    return stays && message !== objective;
+  });
   const summary: Message = {
     seq,
     role: "user",
-    content: [{ type: "text", text: `[Summary of the conversation up to here]\n${event.summary}` }],
+    content: [text(`[Summary of the conversation up to here]\n${event.redacted === true ? GAP : event.summary}`)],
   };
   state.messages = objective === undefined ? [summary, ...rest] : [objective, summary, ...rest];
   state.compactions += 1;
@@ -194,8 +205,8 @@ const reducePlugins = (
 const applyRecord = (state: TaskState, recorded: Recorded, event: EventOf<"ExtensionRecorded">, reducers: Reducers) => {
   if (event.extension === "core") applyCoreRecord(state, recorded, event);
   reducePlugins(state, recorded, event, reducers);
-  if (event.message === undefined || event.message.length === 0) return;
-  pushMessage(state, { seq: recorded.seq, role: "user", content: event.message });
+  if (event.message === undefined) return;
+  pushMessage(state, recorded.seq, event.redacted === true ? [text(GAP)] : event.message);
 };
 
 const applyEvent = (state: TaskState, recorded: Recorded, event: Event, reducers: Reducers): void => {

@@ -99,7 +99,10 @@ export type ItemOf<K extends ItemType> = Extract<Item, { type: K }>;
 const place = { seq: Type.Integer(), at: Type.Integer(), by: Type.String(), key: Type.String() };
 
 const typed = (entry: [string, Record<string, TSchema>], more: Record<string, TSchema>): TSchema =>
-  Type.Object({ ...more, type: Type.Literal(entry[0]), ...entry[1], redacted: Type.Optional(Type.Literal(true)) }, strict);
+  Type.Object(
+    { ...more, type: Type.Literal(entry[0]), ...entry[1], redacted: Type.Optional(Type.Literal(true)) },
+    strict,
+  );
 
 export const itemTypes = Object.keys(bodies) as ItemType[];
 /** The schema of a new item, by type. */

@@ -5,14 +5,7 @@ const strict = { additionalProperties: false };
 
 /** Free-form JSON from outside (a tool's input, a provider's metadata). Kept as given; nothing below the top is looked at. */
 export const Json = Type.Unsafe<unknown>(
-  Type.Union([
-    Type.Object({}),
-    Type.Array(Type.Unknown()),
-    Type.String(),
-    Type.Number(),
-    Type.Boolean(),
-    Type.Null(),
-  ]),
+  Type.Union([Type.Object({}), Type.Array(Type.Unknown()), Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
 );
 
 export const TextPart = Type.Object({ type: Type.Literal("text"), text: Type.String() }, strict);

@@ -12,8 +12,11 @@ const clip = (value: string, limit = LIMIT_CHARS): string => {
   return `${cut}…(${String(value.length)} chars)`;
 };
 
+/** What JSON leaves as it is and a terminal may obey, or break a line at. */
+const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
 const quote = (value: string): string => {
-  const quoted = JSON.stringify(value);
+  const quoted = JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029]/g, escape);
   return quoted.length <= LIMIT_CHARS + 2 ? quoted : `${clip(quoted.slice(0, -1))}"`;
 };
 
@@ -25,7 +28,9 @@ const loose = (value: unknown, depth = 0): string => {
   if (typeof value !== "object" || value === null) return String(value);
   if (depth > 3) return "…";
   if (Array.isArray(value)) return `[${value.map((entry) => loose(entry, depth + 1)).join(", ")}]`;
-  const entries = Object.entries(value).map(([key, entry]) => `${isPlain(key) ? key : quote(key)}: ${loose(entry, depth + 1)}`);
+  const entries = Object.entries(value).map(
+    ([key, entry]) => `${isPlain(key) ? key : quote(key)}: ${loose(entry, depth + 1)}`,
+  );
   return `{${entries.join(", ")}}`;
 };
 
@@ -41,11 +46,13 @@ const itemText = (item: Item): string => {
 const partText = (part: ReplyPart): string => {
   if (part.type === "text") return quote(part.text);
   if (part.type === "reasoning") return `reasoning ${quote(part.text)}`;
-  return `${part.name} ${loose(part.input)}`;
+  return `${loose(part.name)} ${loose(part.input)}`;
 };
 
 const contentText = (content: Content): string => {
-  const files = content.flatMap((part) => (part.type === "file" ? [`file ${part.name} (${part.mediaType})`] : []));
+  const files = content.flatMap((part) =>
+    part.type === "file" ? [`file ${loose(part.name)} (${loose(part.mediaType)})`] : [],
+  );
   const words = textOf(content);
   return [...(words !== "" || files.length === 0 ? [quote(words)] : []), ...files].join(" ");
 };
@@ -64,14 +71,14 @@ const finishedText = (event: EventOf<"ToolFinished">): string => {
 
 const startedText = (event: EventOf<"ToolStarted">): string => {
   const again = event.attempt > 1 ? `  attempt=${String(event.attempt)}` : "";
-  return `${event.callId} ${event.name} ${loose(event.input)}${again}`;
+  return `${event.callId} ${loose(event.name)} ${loose(event.input)}${again}`;
 };
 
 const waitingText = (event: EventOf<"Waiting">): string => {
   const { answer, waits } = event.detail;
   const detail = { ...(answer === undefined ? {} : { answer }), ...(waits === undefined ? {} : { waits }) };
   const outcome = event.outcome === undefined ? "" : `  outcome=${event.outcome}`;
-  const reason = event.reason === undefined ? "" : `  reason=${event.reason}`;
+  const reason = event.reason === undefined ? "" : `  reason=${loose(event.reason)}`;
   return `on=${event.on}${outcome}${reason}${Object.keys(detail).length === 0 ? "" : `  detail=${loose(detail)}`}`;
 };
 
@@ -87,11 +94,11 @@ const attempt = (event: EventOf<"ModelCalled">): string =>
 const bodyText = (event: Event): string => {
   switch (event.type) {
     case "TaskCreated":
-      return `agent=${event.agent}  mode=${event.mode}  owner=${event.owner}`;
+      return `agent=${loose(event.agent)}  mode=${event.mode}  owner=${loose(event.owner)}`;
     case "InputTaken":
       return `items=[${event.items.map(itemText).join(", ")}]  through=${String(event.through)}`;
     case "ModelCalled":
-      return `model=${event.model}  request_hash=${short(event.requestHash)}${attempt(event)}`;
+      return `model=${loose(event.model)}  request_hash=${short(event.requestHash)}${attempt(event)}`;
     case "ModelReplied":
       return repliedText(event);
     case "ToolStarted":
@@ -104,7 +111,7 @@ const bodyText = (event: Event): string => {
       return waitingText(event);
     case "TaskEnded": {
       const answer = event.answer === undefined ? "" : `  answer=${quote(event.answer)}`;
-      return `outcome=${event.outcome}${answer}${event.reason === undefined ? "" : `  reason=${event.reason}`}`;
+      return `outcome=${event.outcome}${answer}${event.reason === undefined ? "" : `  reason=${loose(event.reason)}`}`;
     }
     case "ExtensionRecorded":
       return recordText(event);

@@ -1,8 +1,9 @@
 // The skeleton of an event: what stays in the log when its content is removed. A skeleton still folds.
 import { eventContent, type Event, type EventOf } from "./events.ts";
 import { itemContent, type Item, type NewItem } from "./items.ts";
-import type { Reply, ReplyPart } from "./messages.ts";
+import { GAP, text, type Reply, type ReplyPart } from "./messages.ts";
 import { isRecordKind, recordSkeleton, type RecordKind } from "./records.ts";
+import type { TaskState } from "./state.ts";
 
 /** `null` is what a required free-form field holds when its content is gone. */
 const emptyOf = (value: unknown): unknown => (typeof value === "string" ? "" : Array.isArray(value) ? [] : null);
@@ -61,4 +62,20 @@ export const skeletonOf = (event: Event): Event => {
       return kept as unknown as Event;
     }
   }
+};
+
+/**
+ * Events made from a call whose input was redacted, before they are written: what came of it may hold what was removed, so
+ * results become gaps and plugins' records their skeletons. Other events stay as they are.
+ */
+export const withoutTaint = (state: TaskState, events: readonly Event[]): readonly Event[] => {
+  const isTainted = (event: Event): boolean =>
+    event.type === "ToolFinished" && state.calls.some((call) => call.id === event.callId && call.redacted === true);
+  if (!events.some(isTainted)) return events;
+  return events.map((event): Event => {
+    if (event.type === "ExtensionRecorded" && event.extension !== "core") return skeletonOf(event);
+    if (event.type !== "ToolFinished" || !isTainted(event)) return event;
+    const { details: _, resources: __, ...kept } = event;
+    return { ...kept, content: [text(GAP)] };
+  });
 };

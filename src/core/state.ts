@@ -44,6 +44,8 @@ export interface Call {
   startedAt?: number;
   /** A correction, an interrupt or a new turn came: it must end `skipped`, unless it was dispatched. */
   superseded?: true;
+  /** Its input was redacted: nobody can run, repeat or verify it any more. */
+  redacted?: true;
   parked?: { readonly on: WaitingOn; readonly ref?: string };
   arrival?: Arrival;
   /** The person said no, or nobody said anything in time; the text for the model. */
@@ -79,6 +81,8 @@ export interface Turn {
 export interface Stopping {
   readonly kind: "interrupt" | "cancel" | "close";
   readonly by: string;
+  /** The item's inbox seq. */
+  readonly seq: number;
 }
 
 export interface ModelProgress {
@@ -217,6 +221,12 @@ export const isOpen = (call: Call): boolean => call.phase !== "finished";
 
 /** A turn that runs: opened, and not stopped by an outcome. */
 export const isRunning = (state: TaskState): boolean => state.turn !== undefined && state.turn.outcome === undefined;
+
+/** The conversation ends in something that the model has not answered. */
+export const asksForReply = (state: TaskState): boolean => {
+  const last = state.messages.at(-1);
+  return last !== undefined && last.role !== "assistant";
+};
 
 /** A copy that takes further kernel events without changing `state`. Messages and plugin states are shared. */
 export const branchOf = (state: TaskState): TaskState => {

@@ -90,13 +90,11 @@ const attempt = async (run: Run, request: Awaited<ReturnType<typeof requestFor>>
 /** Plugins' words ahead of the call. An attempt that is made again sends what was announced, and no new words. */
 const addReminders = async (run: Run): Promise<void> => {
   const state = stateOf(run);
-  if (state.model.open !== undefined) return;
-  const turn = state.turn?.seq ?? null;
+  if (state.model.attempts > 0) return;
   for (const plugin of run.agent.agent.plugins) {
-    if (turn !== run.turnHooked && state.turn?.steps === 0) await plugin.hooks?.turnStart?.(viewFor(run, plugin));
-    for (const record of plugin.reminders?.(state) ?? []) run.journal.add(pluginRecord(plugin, record));
+    if (state.turn?.steps === 0) await plugin.hooks?.turnStart?.(viewFor(run, plugin, true));
+    for (const record of plugin.reminders?.(state) ?? []) run.journal.addDerived(pluginRecord(plugin, record));
   }
-  run.turnHooked = turn;
 };
 
 /** A request made again after a crash that is not what was announced before: said to the operator, and seen in the log. */
@@ -115,11 +113,15 @@ const noteDifference = (run: Run, hash: RequestHash): void => {
   );
 };
 
+/** What is pending commits before a wait. False when the log was redacted: `decide` is asked again. */
+const commitBeforeWait = async ({ journal }: Run): Promise<boolean> =>
+  !journal.hasPending || (await journal.commit()) === "appended";
+
 /** Sleeps until the back-off is over; false when the inbox or a stop came first. */
 const waitBackOff = async (run: Run, notBefore: number): Promise<boolean> => {
   const waitMs = notBefore - storeNow(run);
   if (waitMs <= 0) return true;
-  if (run.journal.hasPending) await run.journal.commit();
+  if (!(await commitBeforeWait(run))) return false;
   const news = new AbortController();
   const stop = run.ports.store.subscribe((taskId) => {
     if (taskId === run.claim.taskId) news.abort(new Error("news"));
@@ -140,7 +142,7 @@ const slotFor = async (run: Run): Promise<(() => void) | null> => {
   const { owner } = stateOf(run);
   const free = run.ports.slots.tryAcquire(owner);
   if (free !== null) return free;
-  if (run.journal.hasPending) await run.journal.commit();
+  if (!(await commitBeforeWait(run))) return null;
   try {
     return await run.ports.slots.acquire(owner, AbortSignal.any([run.watch.control, run.stop, run.lease.lost]));
   } catch {

@@ -32,7 +32,7 @@ export const continueTurn = (run: Run): void => {
   if (records.every((record) => record.message === undefined)) {
     throw new Error(`task ${run.claim.taskId}: goals are open, but no plugin has words for another leg`);
   }
-  run.journal.add(...records);
+  run.journal.addDerived(...records);
 };
 
 /** Makes room for the next request. What does not get smaller, or nobody can compact, leaves the context full. */

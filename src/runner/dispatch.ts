@@ -1,22 +1,19 @@
 // Runs one announced call: hands the tool its context, bounds it in time, and says what came of it.
+import { Type } from "typebox";
+import { Compile } from "typebox/compile";
+import { Source, type Event } from "../core/events.ts";
+import { Content, Json, text } from "../core/messages.ts";
 import type { Call } from "../core/state.ts";
-import { text, type Content } from "../core/messages.ts";
-import {
-  NothingHappened,
-  type NewRecord,
-  type PreparedTool,
-  type ToolContext,
-  type ToolOutput,
-} from "../plugins/plugin.ts";
-import { plainRecord } from "./records.ts";
+import { NothingHappened, type PreparedTool, type ToolContext, type ToolOutput } from "../plugins/plugin.ts";
+import { pluginRecord } from "./records.ts";
 import { execOf, stateOf, storeNow, type Lost, type Run } from "./run.ts";
 
 export type Output = Exclude<ToolOutput, string>;
 
 /** `lost`: dispatched, and nobody can say whether it took effect. */
 export type Outcome =
-  | { readonly kind: "returned"; readonly output: Output; readonly records: readonly NewRecord[] }
-  | { readonly kind: "failed"; readonly message: string; readonly records: readonly NewRecord[] }
+  | { readonly kind: "returned"; readonly output: Output; readonly records: readonly Event[] }
+  | { readonly kind: "failed"; readonly message: string; readonly records: readonly Event[] }
   | { readonly kind: "lost"; readonly lost: Lost };
 
 export const contentOf = (content: string | Content): Content =>
@@ -30,7 +27,7 @@ export const toolContext = async (
   call: Call,
   prepared: PreparedTool,
   signal: AbortSignal,
-  records: NewRecord[],
+  records: Event[],
 ): Promise<ToolContext> => {
   const { plugin } = prepared;
   const state = stateOf(run);
@@ -46,7 +43,7 @@ export const toolContext = async (
     state: Object.hasOwn(state.plugins, plugin.name) ? state.plugins[plugin.name] : plugin.reducer?.initial(),
     record: (record) => {
       // Refused here, inside the tool, rather than when its result is already there.
-      records.push(plainRecord(plugin, record));
+      records.push(pluginRecord(plugin, record));
     },
   };
 };
@@ -59,11 +56,12 @@ interface Bound {
   release(): void;
 }
 
-/** The tool's signal: aborted by its time limit, by a person's interrupt or cancel, or by a lost claim. */
-const bound = (run: Run, timeoutMs: number | undefined): Bound => {
+/** The tool's signal: aborted by its time limit, by a person's interrupt or cancel, by a lost claim, or by one of `more`. */
+export const bound = (run: Run, timeoutMs: number | undefined, ...more: readonly AbortSignal[]): Bound => {
   const timeout = new AbortController();
   const done = new AbortController();
-  const signal = AbortSignal.any([timeout.signal, run.watch.control, run.lease.lost]);
+  const { watch, lease } = run;
+  const signal = AbortSignal.any([timeout.signal, watch.control, lease.lost, lease.doubted, ...more]);
   const { clock, limits } = run.ports;
   const ignore = (): undefined => undefined;
   if (timeoutMs !== undefined) {
@@ -91,6 +89,16 @@ const bound = (run: Run, timeoutMs: number | undefined): Bound => {
   };
 };
 
+const returnedForm = Compile(
+  Type.Object({
+    content: Type.Union([Type.String(), Content]),
+    isError: Type.Optional(Type.Boolean()),
+    details: Type.Optional(Json),
+    resources: Type.Optional(Type.Array(Type.String())),
+    sources: Type.Optional(Type.Array(Source)),
+  }),
+);
+
 const changesOutside = (prepared: PreparedTool): boolean =>
   prepared.tool.effect === "write" || prepared.tool.effect === "destructive";
 
@@ -101,8 +109,9 @@ const returned = async (prepared: PreparedTool, output: ToolOutput | NothingHapp
     if (!checked.ok) throw new InvalidOutput(`its output is not what it declares: ${checked.message}`);
   }
   const plain: unknown = typeof output === "string" ? { content: output } : asJson(output);
-  if (!isOutput(plain)) throw new InvalidOutput("it returned no content");
-  return plain;
+  if (returnedForm.Check(plain)) return plain;
+  const [fault] = returnedForm.Errors(plain);
+  throw new InvalidOutput(`what it returned is no output: ${fault?.instancePath ?? ""} ${fault?.message ?? ""}`);
 };
 
 /** What the log can hold of it: JSON. */
@@ -114,21 +123,9 @@ const asJson = (value: unknown): unknown => {
   }
 };
 
-const isPart = (part: unknown): boolean => {
-  if (typeof part !== "object" || part === null) return false;
-  const { type, text: words, name } = part as Record<string, unknown>;
-  return (type === "text" && typeof words === "string") || (type === "file" && typeof name === "string");
-};
-
-const isOutput = (value: unknown): value is Output => {
-  if (typeof value !== "object" || value === null || !("content" in value)) return false;
-  const { content } = value;
-  return typeof content === "string" || (Array.isArray(content) && content.every(isPart));
-};
-
 class InvalidOutput extends Error {}
 
-const judge = (run: Run, prepared: PreparedTool, error: unknown, bounds: Bound, records: NewRecord[]): Outcome => {
+const judge = (run: Run, prepared: PreparedTool, error: unknown, bounds: Bound, records: Event[]): Outcome => {
   const message = messageOf(error);
   const stoppedBy = bounds.stoppedBy();
   if (error instanceof NothingHappened || !changesOutside(prepared)) {
@@ -139,18 +136,27 @@ const judge = (run: Run, prepared: PreparedTool, error: unknown, bounds: Bound, 
   return { kind: "lost", lost: { reason, message, at: storeNow(run) } };
 };
 
+/** What the handler is handed. Where this fails, it was not called. */
+const handed = async (run: Run, call: Call, prepared: PreparedTool, signal: AbortSignal, records: Event[]) => {
+  try {
+    const checked = await prepared.checkInput(call.input);
+    if (!checked.ok) throw new Error(`The input does not fit the tool's schema: ${checked.message}`);
+    return { input: checked.value, context: await toolContext(run, call, prepared, signal, records) };
+  } catch (cause) {
+    throw new NothingHappened(messageOf(cause), { cause });
+  }
+};
+
 /** Dispatches a call that ToolStarted announced. Never throws for what the tool does. */
 export const dispatch = async (run: Run, call: Call, prepared: PreparedTool): Promise<Outcome> => {
   const { tool } = prepared;
   const timeoutMs = tool.timeoutMs ?? (changesOutside(prepared) ? undefined : run.ports.limits.readTimeoutMs);
-  const records: NewRecord[] = [];
+  const records: Event[] = [];
   const bounds = bound(run, timeoutMs);
   try {
-    const context = await toolContext(run, call, prepared, bounds.signal, records);
-    const checked = await prepared.checkInput(call.input);
-    if (!checked.ok) throw new NothingHappened(`The input does not fit the tool's schema: ${checked.message}`);
+    const { input, context } = await handed(run, call, prepared, bounds.signal, records);
     // An async function turns a synchronous throw of the tool into a rejection.
-    const executing = (async () => tool.execute(checked.value as never, context))();
+    const executing = (async () => tool.execute(input as never, context))();
     const output = await returned(prepared, await Promise.race([executing, bounds.abandoned]));
     return { kind: "returned", output, records };
   } catch (error) {

@@ -1,7 +1,7 @@
 // The end of a task whose log cannot be read: written from its row, since there is no folded state.
 import { sealEvents } from "../core/envelope.ts";
 import type { Event } from "../core/events.ts";
-import type { Claim, Post } from "../store/store.ts";
+import type { Claim, Post, TaskRow } from "../store/store.ts";
 import type { RunnerPorts } from "./ports.ts";
 
 const REASON = "unreadable_log";
@@ -14,7 +14,17 @@ const parentOf = (taskId: string): { taskId: string; callId: string } | null => 
 };
 
 const childPosts = async (ports: RunnerPorts, taskId: string): Promise<Post[]> => {
-  const children = await ports.store.listTasks({ parent: taskId, limit: 1_000 });
+  const children: TaskRow[] = [];
+  for (;;) {
+    const after = children.at(-1)?.taskId;
+    const page = await ports.store.listTasks({
+      parent: taskId,
+      limit: 1_000,
+      ...(after === undefined ? {} : { after }),
+    });
+    if (page.length === 0) break;
+    children.push(...page);
+  }
   return children.map((child) => ({
     taskId: child.taskId,
     by: "core:core",

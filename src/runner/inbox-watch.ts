@@ -32,6 +32,7 @@ export const watchInbox = (
 ): InboxWatch => {
   let controller = new AbortController();
   let seenSeq = from.seenSeq;
+  let takenSeq = from.seenSeq;
   let looking: Promise<void> | null = null;
   let again = false;
 
@@ -40,7 +41,9 @@ export const watchInbox = (
     if (row === null || row.inboxSeq <= seenSeq) return;
     const entries = await store.readInbox(claim);
     seenSeq = Math.max(seenSeq, entries.at(-1)?.seq ?? 0);
-    if (entries.some((entry) => isControl(entry.body))) controller.abort(new Error("interrupted"));
+    // What was taken while this looked has had its say.
+    const untaken = entries.filter((entry) => entry.seq > takenSeq);
+    if (untaken.some((entry) => isControl(entry.body))) controller.abort(new Error("interrupted"));
   };
   const look = async (): Promise<void> => {
     again = true;
@@ -68,6 +71,7 @@ export const watchInbox = (
       return seenSeq;
     },
     took: (through) => {
+      takenSeq = Math.max(takenSeq, through);
       seenSeq = Math.max(seenSeq, through);
       if (controller.signal.aborted) controller = new AbortController();
     },

@@ -1,12 +1,15 @@
 // The one writer of a claimed task's log: folds what it is given at once, and appends it when told to commit.
+import { encodeEvent } from "../core/codec.ts";
 import type { Event } from "../core/events.ts";
-import { sealEvents, type SealedEvent } from "../core/envelope.ts";
+import { sealEncoded, type SealedEvent } from "../core/envelope.ts";
 import { PROVISIONAL, confirmTime } from "../core/fold.ts";
 import { applyAndProject, columnsOf, mergeRows, type Row } from "../core/project.ts";
+import { withoutTaint } from "../core/redact.ts";
 import { branchOf, type Reducers, type TaskState } from "../core/state.ts";
 import { StoreError, type AppendParams, type AppendReceipt, type Definition, type Post } from "../store/store.ts";
 import { ClaimLost, type Lease } from "./lease.ts";
 import type { RunnerPorts } from "./ports.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** An event, or a plugin's reducer, that the state does not take. Nothing of it was appended. */
 export class FoldFailed extends Error {
@@ -22,8 +25,9 @@ export interface CommitOptions {
 /**
  * - `appended`: all of it, or it was found to be there already.
  * - `moved`: nothing; the inbox holds something after `inboxSeen`. What was pending stays pending.
- * - `refolded`: nothing; the log was redacted meanwhile and has been folded anew. Results stay pending, all else that was
- *   pending was made from content that may be gone, and was dropped: decide again.
+ * - `refolded`: nothing; the log was redacted meanwhile and has been folded anew. Results stay pending, with the plugins'
+ *   records that belong to them; all else that was pending was made from content that may be gone, and was dropped: decide
+ *   again.
  */
 export type CommitResult = "appended" | "moved" | "refolded";
 
@@ -33,9 +37,21 @@ export interface Start {
   readonly revision: number;
 }
 
-/** Results of calls, and the records that belong to them, are facts about the outside and outlive a redaction. */
-const outlivesRedaction = (event: Event): boolean =>
-  event.type === "ToolFinished" || (event.type === "ExtensionRecorded" && event.extension !== "core");
+interface Pending {
+  readonly event: Event;
+  /** Its JSON text. */
+  readonly body: string;
+  /** See `addDerived`. */
+  readonly derived: boolean;
+}
+
+/** Results of open calls, and plugins' records of what happened, are facts about the outside and outlive a redaction. */
+const outlivesRedaction = ({ event, derived }: Pending, state: TaskState): boolean => {
+  if (event.type === "ToolFinished") {
+    return state.calls.some((call) => call.id === event.callId && call.phase !== "finished");
+  }
+  return !derived && event.type === "ExtensionRecorded" && event.extension !== "core";
+};
 
 type Ports = Pick<RunnerPorts, "store" | "hasher" | "random" | "clock" | "limits">;
 
@@ -54,10 +70,11 @@ export class Journal {
   readonly #refold: () => Promise<Start>;
   #chain: Uint8Array;
   #seq: number;
-  #pending: Event[] = [];
+  #pending: Pending[] = [];
   #rows: Row[] = [];
   #taken: number | undefined;
   #definitions: Definition[] = [];
+  #failed: FoldFailed | undefined;
 
   constructor(
     ports: Ports,
@@ -90,10 +107,24 @@ export class Journal {
     return this.#chain;
   }
 
-  /** Folds events into the state, to be appended by the next commit. */
+  /**
+   * Folds events into the state, to be appended by the next commit. Throws CodecError, and folds nothing, if one of them
+   * cannot be written; FoldFailed if one does not fold, and then takes nothing more.
+   */
   add(...events: readonly Event[]): void {
-    for (const event of events) this.#fold(this.state, event, this.#rows);
-    this.#pending.push(...events);
+    this.#push(events, false);
+  }
+
+  /** The same for what is made from the conversation, and is made again if that is redacted before the next commit. */
+  addDerived(...events: readonly Event[]): void {
+    this.#push(events, true);
+  }
+
+  #push(events: readonly Event[], derived: boolean): void {
+    const written = withoutTaint(this.state, events);
+    const pending = written.map((event): Pending => ({ event, body: encodeEvent(event), derived }));
+    for (const { event } of pending) this.#fold(this.state, event, this.#rows);
+    this.#pending.push(...pending);
   }
 
   /** Definitions to be kept with the next commit; those already known change nothing. */
@@ -106,7 +137,9 @@ export class Journal {
     try {
       rows.push(...applyAndProject(state, recorded, this.#reducers));
     } catch (cause) {
-      throw new FoldFailed(`task ${state.taskId}: ${event.type} does not fold: ${String(cause)}`, { cause });
+      // What was folded half is not to be built on, whoever catches this.
+      this.#failed = new FoldFailed(`task ${state.taskId}: ${event.type} does not fold: ${String(cause)}`, { cause });
+      throw this.#failed;
     }
     if (event.type === "InputTaken") this.#taken = event.through;
   }
@@ -117,13 +150,15 @@ export class Journal {
    */
   async commit(options: CommitOptions = {}): Promise<CommitResult> {
     const { final } = options;
+    if (this.#failed !== undefined) throw this.#failed;
     const state = final === undefined ? this.state : branchOf(this.state);
     const rows = [...this.#rows];
     for (const event of final?.events ?? []) this.#fold(state, event, rows);
-    const events = [...this.#pending, ...(final?.events ?? [])];
+    const ends = (final?.events ?? []).map((event) => ({ event, body: encodeEvent(event) }));
+    const events = [...this.#pending, ...ends].map(({ event: { type }, body }) => ({ type, body }));
     if (events.length === 0) throw new Error(`task ${state.taskId}: a commit with nothing to append`);
     const after = { seq: this.#seq, chain: this.#chain };
-    const drafts = sealEvents(this.#ports.hasher, after, events, () => this.#ports.random.salt());
+    const drafts = sealEncoded(this.#ports.hasher, after, events, () => this.#ports.random.salt());
     const receipt = await this.#append({
       taskId: state.taskId,
       fence: this.#fence,
@@ -145,9 +180,14 @@ export class Journal {
     return "appended";
   }
 
+  /** Commits until nothing is pending, also what outlives a redaction. */
+  async commitAll(): Promise<void> {
+    while (this.hasPending) await this.commit();
+  }
+
   async #foldAnew(): Promise<void> {
-    const { state, chain, revision } = await this.#refold();
-    const facts = this.#pending.filter(outlivesRedaction);
+    const { state, chain, revision } = await untilAnswered(this.#ports, this.#lease.lost, this.#refold);
+    const facts = this.#pending.filter((pending) => outlivesRedaction(pending, state));
     this.state = state;
     this.revision = revision;
     this.#seq = state.seq;
@@ -155,7 +195,8 @@ export class Journal {
     this.#pending = [];
     this.#rows = [];
     this.#taken = undefined;
-    this.add(...facts);
+    this.#definitions = [];
+    this.add(...facts.map(({ event }) => event));
   }
 
   #committed(state: TaskState, drafts: readonly SealedEvent[], receipt: AppendReceipt): void {
@@ -175,37 +216,26 @@ export class Journal {
   }
 
   /** Appends, again and identical while the outcome is unknown. */
-  async #append(params: AppendParams): Promise<AppendReceipt | "moved" | "redacted"> {
-    const until = this.#ports.clock.monotonic() + this.#ports.limits.storeRetryMs;
-    for (let tries = 1; ; tries += 1) {
+  #append(params: AppendParams): Promise<AppendReceipt | "moved" | "redacted"> {
+    return untilAnswered(this.#ports, this.#lease.lost, async () => {
       try {
         return await this.#ports.store.append(params);
       } catch (error) {
-        const known = await this.#judge(params, error, tries);
-        if (known !== "again") return known;
-        if (this.#ports.clock.monotonic() > until) throw error;
-        const waitMs = Math.min(1_000, 20 * 2 ** tries) * (0.5 + this.#ports.random.fraction() / 2);
-        await this.#ports.clock.sleep(waitMs, this.#lease.lost);
+        return await this.#judge(params, error);
       }
-    }
+    });
   }
 
-  async #judge(
-    params: AppendParams,
-    error: unknown,
-    tries: number,
-  ): Promise<AppendReceipt | "moved" | "redacted" | "again"> {
+  async #judge(params: AppendParams, error: unknown): Promise<AppendReceipt | "moved" | "redacted"> {
     if (!(error instanceof StoreError)) throw error;
     switch (error.code) {
       case "inbox_moved":
         return "moved";
-      case "unavailable":
-        return "again";
+      case "redacted":
+        return "redacted";
       case "conflict":
       case "ended":
         return this.#confirm(params, error);
-      case "redacted":
-        return tries > 1 && (await this.#isInLog(params)) ? this.#receipt(params) : "redacted";
       case "not_owner":
       case "not_found":
       case "forgotten":

@@ -14,16 +14,30 @@ export interface Lease {
   isFresh(): boolean;
   /** Aborted once the claim is known to be lost. */
   readonly lost: AbortSignal;
+  /** Aborted when a whole lease has passed without a confirmed renewal (see `checkAge`): another may hold the task by now,
+   * so what acts outside must stop. A new signal after the next confirmed renewal. */
+  readonly doubted: AbortSignal;
+  /** To be called now and then: doubts a lease that was not confirmed for as long as it lasts. */
+  checkAge(): void;
   lose(reason: string): void;
 }
 
-export const createLease = (clock: Pick<RunnerClock, "wall" | "monotonic">, leaseMs: number): Lease => {
-  let last = { wall: clock.wall(), monotonic: clock.monotonic() };
+/** `asOf`: both clocks as read before the claim was asked for. */
+export const createLease = (
+  clock: Pick<RunnerClock, "wall" | "monotonic">,
+  leaseMs: number,
+  asOf: { readonly wall: number; readonly monotonic: number },
+): Lease => {
+  let last = asOf;
   const controller = new AbortController();
+  let doubt = new AbortController();
   return {
     leaseMs,
-    confirm: (asOf) => {
-      last = asOf;
+    confirm: (renewedAt) => {
+      // Answers may overtake one another.
+      if (renewedAt.monotonic < last.monotonic) return;
+      last = renewedAt;
+      if (doubt.signal.aborted) doubt = new AbortController();
     },
     isFresh: () => {
       const wall = Math.abs(clock.wall() - last.wall);
@@ -31,6 +45,12 @@ export const createLease = (clock: Pick<RunnerClock, "wall" | "monotonic">, leas
       return !controller.signal.aborted && Math.max(wall, monotonic) < leaseMs / 2;
     },
     lost: controller.signal,
+    get doubted() {
+      return doubt.signal;
+    },
+    checkAge: () => {
+      if (clock.monotonic() - last.monotonic >= leaseMs) doubt.abort(new ClaimLost("the claim was not confirmed"));
+    },
     lose: (reason) => {
       controller.abort(new ClaimLost(reason));
     },

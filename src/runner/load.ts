@@ -32,15 +32,30 @@ const judge = async (ports: RunnerPorts, taskId: string, error: unknown): Promis
   return { ok: false, why: newer ? "newer" : "held", message };
 };
 
-/** The state a claim's log folds to. */
-export const loadClaim = async (ports: RunnerPorts, claim: Claim, reducers: Reducers): Promise<Loaded> => {
+/** The state that a snapshot and the entries after it fold to; undefined if the snapshot does not serve. */
+const fromSnapshot = (
+  ports: RunnerPorts,
+  claim: Claim,
+  reducers: Reducers,
+): (Loaded & { readonly ok: true }) | undefined => {
   const { taskId, snapshot, entries } = claim;
   const from = snapshot === null ? undefined : decodeSnapshot(ports, snapshot);
+  if (from === undefined) return undefined;
   try {
-    const ignored = snapshot !== null && from === undefined;
-    const rest = ignored ? await ports.store.read({ taskId }) : entries;
-    const state = foldEntries(taskId, rest, reducers, from?.state);
-    return { ok: true, state, snapshotSize: from?.size ?? 0 };
+    return { ok: true, state: foldEntries(taskId, entries, reducers, from.state), snapshotSize: from.size };
+  } catch {
+    return undefined; // Folded from the start, the log itself says what is wrong, if anything is.
+  }
+};
+
+/** The state a claim's log folds to. Throws StoreError. */
+export const loadClaim = async (ports: RunnerPorts, claim: Claim, reducers: Reducers): Promise<Loaded> => {
+  const { taskId, snapshot } = claim;
+  const loaded = fromSnapshot(ports, claim, reducers);
+  if (loaded !== undefined) return loaded;
+  const entries = snapshot === null ? claim.entries : await ports.store.read({ taskId });
+  try {
+    return { ok: true, state: foldEntries(taskId, entries, reducers), snapshotSize: 0 };
   } catch (error) {
     return judge(ports, taskId, error);
   }

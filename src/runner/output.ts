@@ -2,6 +2,7 @@
 import { text, type Content } from "../core/messages.ts";
 import type { Call } from "../core/state.ts";
 import { execOf, stateOf, type Run } from "./run.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** Task files of this folder are put on disk before a tool runs. */
 const FOLDER = "outputs";
@@ -27,11 +28,20 @@ export const tailOf = (value: string, limit: number): string => {
 
 const encoder = new TextEncoder();
 
+/** A result this short is shorter than the preview that would stand in its place. */
+const LEAST = 200;
+
 /** What is left for this result: its own limit, and what the reply's other results left of theirs. */
 const limitFor = (run: Run, own: number): number => {
   const used = stateOf(run).calls.reduce((sum, call) => sum + charsOf(call.result?.content ?? []), 0);
-  return Math.max(2_000, Math.min(own, run.ports.limits.replyChars - used));
+  return Math.max(LEAST, Math.min(own, run.ports.limits.replyChars - used));
 };
+
+/** Keeps a file of the task. Safe to do twice, so that a busy store does not cost a result. */
+const keep = (run: Run, name: string, mediaType: string, bytes: Uint8Array): Promise<void> =>
+  untilAnswered(run.ports, run.lease.lost, () =>
+    run.ports.store.putFile({ taskId: run.claim.taskId, name, mediaType, bytes }),
+  );
 
 /** The content for the log: as it is, or cut to a preview of a task file that holds it whole. */
 export const spill = async (run: Run, call: Call, content: Content, ownLimit: number | undefined): Promise<Content> => {
@@ -41,12 +51,21 @@ export const spill = async (run: Run, call: Call, content: Content, ownLimit: nu
   const whole = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const name = `${FOLDER}/${call.id}.txt`;
   const bytes = encoder.encode(whole);
-  await run.ports.store.putFile({ taskId: run.claim.taskId, name, mediaType: "text/plain", bytes });
+  await keep(run, name, "text/plain", bytes);
   await putOnDisk(run, name, bytes);
   const half = Math.floor(Math.min(limit, 8_000) / 2);
   const note = `[${String(size)} characters; the whole output is in ${spillPath(name)}]`;
   const preview = `${headOf(whole, half)}\n…\n${tailOf(whole, half)}\n${note}`;
   return [text(preview), ...content.filter((part) => part.type !== "text")];
+};
+
+/** Details for front ends, or where to find them when they are too large for the log. */
+export const spillDetails = async (run: Run, call: Call, details: unknown): Promise<unknown> => {
+  const whole = JSON.stringify(details);
+  if (whole.length <= run.ports.limits.outputChars) return details;
+  const file = `${FOLDER}/${call.id}.json`;
+  await keep(run, file, "application/json", encoder.encode(whole));
+  return { file, size: whole.length };
 };
 
 const putOnDisk = async (run: Run, name: string, bytes: Uint8Array): Promise<void> => {

@@ -24,9 +24,10 @@ export const pickUp = (run: Run): void => {
   const pins = [...agent.pins].sort((a: Pin, b: Pin) => (a.name < b.name ? -1 : 1));
   const asRecorded = isEqualJson([state.pins, state.tools], [pins, tools]);
   if (state.prompts !== undefined && asRecorded) return;
+  // Before anything is added: the journal folds what it is given into this very state.
+  const known = new Set(state.tools.map((tool) => tool.definition));
   if (state.prompts === undefined) run.journal.add(promptsOf(agent));
   if (!asRecorded || state.pins.length === 0) run.journal.add(coreRecord("plugins", { pins, tools }));
-  const known = new Set(state.tools.map((tool) => tool.definition));
   const definitions = [...agent.tools.values()]
     .filter((prepared) => !known.has(prepared.entry.definition))
     .map((prepared): Definition => ({ hash: prepared.entry.definition, text: prepared.definition }));

@@ -11,12 +11,17 @@ export type Ready =
   | { readonly ok: true; readonly call: Call; readonly prepared: PreparedTool; readonly input: unknown }
   | { readonly ok: false; readonly result: EventOf<"ToolFinished"> };
 
-/** The view hooks get of the task; what they record joins the next append. */
-export const viewFor = (run: Run, plugin: PreparedTool["plugin"]): TaskView => ({
+/**
+ * The view hooks get of the task; what they record joins the next append. `derived`: the hook is asked again when the
+ * log is redacted before that append, so that what it recorded is dropped then (see Journal).
+ */
+export const viewFor = (run: Run, plugin: PreparedTool["plugin"], derived: boolean): TaskView => ({
   taskId: run.claim.taskId,
   state: stateOf(run),
   record: (record) => {
-    run.journal.add(pluginRecord(plugin, record));
+    const event = pluginRecord(plugin, record);
+    if (derived) run.journal.addDerived(event);
+    else run.journal.add(event);
   },
 });
 
@@ -33,9 +38,9 @@ export const prepareCall = async (run: Run, call: Call): Promise<Ready> => {
     const hook = plugin.hooks?.beforeTool;
     if (hook === undefined) continue;
     const seen = { callId: call.id, name: call.name, effect: prepared.tool.effect, input };
-    const verdict = await hook(seen, viewFor(run, plugin));
+    const verdict = await hook(seen, viewFor(run, plugin, true));
     if (verdict.verdict === "deny") return refuse(call, "denied", `Denied: ${verdict.reason} It was not run.`);
-    if (verdict.verdict === "rewrite") input = verdict.input;
+    if (verdict.verdict === "rewrite") input = JSON.parse(JSON.stringify(verdict.input)) as unknown;
   }
   const checked = await prepared.checkInput(input);
   if (!checked.ok) return refuse(call, "error", `The input does not fit the tool's schema: ${checked.message}`);

@@ -1,4 +1,5 @@
 // Events under ExtensionRecorded: the kernel's own, and those of plugins with the skeleton keys they declare.
+import { encodeEvent } from "../core/codec.ts";
 import type { EventOf } from "../core/events.ts";
 import { RECORD_VERSION, type CoreRecord, type RecordKind } from "../core/records.ts";
 import type { NewRecord, Plugin } from "../plugins/plugin.ts";
@@ -11,26 +12,26 @@ export const coreRecord = <K extends RecordKind>(kind: K, data: CoreRecord<K>): 
   data,
 });
 
-/** The record as the log can hold it: JSON. Throws if it is not, or if the plugin does not declare the kind. */
-export const plainRecord = (plugin: Plugin, record: NewRecord): NewRecord => {
-  if (plugin.records?.[record.kind] === undefined) {
-    throw new Error(`plugin ${plugin.name} records ${record.kind}, which it does not declare in records`);
-  }
-  return JSON.parse(JSON.stringify({ ...record, data: record.data ?? null })) as NewRecord;
-};
-
-/** The event of a plugin's record. Throws if the plugin does not declare the kind. */
+/** The event of a plugin's record. Throws if the plugin does not declare the kind, or if the log cannot hold it. */
 export const pluginRecord = (plugin: Plugin, given: NewRecord): EventOf<"ExtensionRecorded"> => {
-  const record = plainRecord(plugin, given);
-  const { v = 1, skeleton } = plugin.records?.[record.kind] ?? {};
-  return {
+  const { name, records } = plugin;
+  const declared = records?.[given.kind];
+  if (declared === undefined) {
+    throw new Error(`plugin ${name} records ${given.kind}, which it does not declare in records`);
+  }
+  const { v, skeleton = [] } = declared;
+  const plain = JSON.parse(JSON.stringify({ ...given, data: given.data ?? null })) as NewRecord;
+  const { kind, data, message, sources } = plain;
+  const event: EventOf<"ExtensionRecorded"> = {
     type: "ExtensionRecorded",
-    extension: plugin.name,
-    kind: record.kind,
+    extension: name,
+    kind,
     v,
-    data: record.data,
-    ...(record.message === undefined ? {} : { message: record.message }),
-    ...(record.sources === undefined ? {} : { sources: [...record.sources] }),
-    ...(skeleton === undefined || skeleton.length === 0 ? {} : { skeleton: [...skeleton] }),
+    data,
+    ...(message === undefined ? {} : { message }),
+    ...(sources === undefined ? {} : { sources: [...sources] }),
+    ...(skeleton.length === 0 ? {} : { skeleton: [...skeleton] }),
   };
+  encodeEvent(event);
+  return event;
 };

@@ -3,19 +3,19 @@
 import type { Recovery } from "../core/decide.ts";
 import type { Event } from "../core/events.ts";
 import type { Call } from "../core/state.ts";
-import type { NewRecord, PreparedTool } from "../plugins/plugin.ts";
-import { toolContext } from "./dispatch.ts";
-import { coreRecord, pluginRecord } from "./records.ts";
+import type { PreparedTool, Receipt } from "../plugins/plugin.ts";
+import { bound, toolContext } from "./dispatch.ts";
+import { coreRecord } from "./records.ts";
 import { attested, toldUnknown, verified } from "./results.ts";
 import { announceAndRun, callOf } from "./run-calls.ts";
-import { storeNow, type Lost, type Run } from "./run.ts";
+import type { Lost, Run } from "./run.ts";
 
 const lostOf = (run: Run, call: Call): Lost =>
   run.lost.get(call.id) ?? { reason: "crashed", at: run.claim.previousEndedAt ?? run.claim.now };
 
 /** Waits until one lease after nobody can have been acting on the call any more; false when told to stop first. */
 const waitQuiet = async (run: Run, since: number): Promise<boolean> => {
-  const waitMs = since + run.lease.leaseMs - storeNow(run);
+  const waitMs = since + run.lease.leaseMs - (await run.ports.store.now());
   if (waitMs <= 0) return true;
   const signal = AbortSignal.any([run.stop, run.lease.lost]);
   try {
@@ -30,45 +30,37 @@ const waitQuiet = async (run: Run, since: number): Promise<boolean> => {
 type Verdict = "done" | "absent" | "unknown";
 
 /** Asks the tool's own check of the postcondition. What it cannot say, or fails to say, stays unknown. */
-const askVerify = async (run: Run, call: Call, prepared: PreparedTool, records: NewRecord[]): Promise<Verdict> => {
-  const { tool } = prepared;
-  if (tool.verify === undefined) return "unknown";
-  const { clock, limits } = run.ports;
-  const done = new AbortController();
-  const timeout = new AbortController();
-  const signal = AbortSignal.any([timeout.signal, run.lease.lost, run.stop]);
-  clock.sleep(tool.timeoutMs ?? limits.readTimeoutMs, done.signal).then(
-    () => {
-      timeout.abort(new Error("timed out"));
-    },
-    () => undefined,
-  );
+const askVerify = async (
+  run: Run,
+  call: Call,
+  { tool, ...prepared }: PreparedTool,
+  records: Event[],
+): Promise<Verdict> => {
+  const bounds = bound(run, tool.timeoutMs ?? run.ports.limits.readTimeoutMs, run.stop);
   const { id: callId, invocationId = "", input, attempt, startedAt = 0 } = call;
+  const receipt: Receipt = { callId, invocationId, input, attempt, startedAt };
   try {
-    const context = await toolContext(run, call, prepared, signal, records);
-    return await tool.verify({ callId, invocationId, input, attempt, startedAt }, context);
+    const context = await toolContext(run, call, { tool, ...prepared }, bounds.signal, records);
+    const asking = (async () => tool.verify?.(receipt, context))();
+    const verdict: unknown = await Promise.race([asking, bounds.abandoned]);
+    return verdict === "done" || verdict === "absent" ? verdict : "unknown";
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     run.ports.watcher.note?.(run.claim.taskId, `the verification of ${call.name} (${call.id}) failed: ${message}`);
     return "unknown";
   } finally {
-    done.abort(new Error("done"));
+    bounds.release();
   }
 };
 
-const settledEvents = (
-  call: Call,
-  prepared: PreparedTool | undefined,
-  done: boolean,
-  records: NewRecord[],
-): Event[] => [
+const settledEvents = (call: Call, done: boolean, records: readonly Event[]): Event[] => [
   coreRecord("action_settled", {
     callId: call.id,
     how: "verification",
     outcome: done ? "done" : "absent",
     by: call.verifyAskedBy ?? "core",
   }),
-  ...(prepared === undefined ? [] : records.map((record) => pluginRecord(prepared.plugin, record))),
+  ...records,
   verified(call, done),
 ];
 
@@ -77,12 +69,14 @@ const verify = async (run: Run, call: Call): Promise<void> => {
   if (!(await waitQuiet(run, since))) return;
   const prepared = run.agent.tools.get(call.name);
   const sameTool = prepared !== undefined && prepared.entry.definition === call.definition;
-  const records: NewRecord[] = [];
+  const records: Event[] = [];
   const verdict = sameTool ? await askVerify(run, call, prepared, records) : "unknown";
   if (verdict !== "unknown") {
-    run.journal.add(...settledEvents(call, prepared, verdict === "done", records));
+    run.journal.add(...settledEvents(call, verdict === "done", records));
     return;
   }
+  // One that was cut short by a stop is asked again by the next claim.
+  if (run.stop.aborted) return;
   run.unverified.add(call.id);
   if (call.phase !== "unknown") return;
   const by = call.verifyAskedBy ?? "core";
@@ -110,6 +104,7 @@ const tell = (run: Run, call: Call): void => {
   run.journal.add(toldUnknown(call, lostOf(run, call).reason));
 };
 
+/** Records what is unknown; then does one thing that takes time, so that `decide` looks at the inbox between two. */
 export const recoverCalls = async (
   run: Run,
   orders: readonly { readonly callId: string; readonly order: Recovery }[],
@@ -118,10 +113,12 @@ export const recoverCalls = async (
     orders.filter((each) => each.order === order).map((each) => callOf(run, each.callId));
   for (const call of by("unknown")) unknown(run, call);
   for (const call of by("tell")) tell(run, call);
-  for (const call of by("settle")) await attest(run, call);
-  for (const call of by("verify")) await verify(run, call);
-  if (run.stop.aborted) return;
-  for (const call of by("redispatch")) await announceAndRun(run, [call.id], "redispatch");
+  const [settled] = by("settle");
+  if (settled !== undefined) return attest(run, settled);
+  const [uncertain] = by("verify");
+  if (uncertain !== undefined) return verify(run, uncertain);
+  const [again] = by("redispatch");
+  if (again !== undefined) return announceAndRun(run, [again.id], "redispatch");
   const reruns = by("rerun").map((call) => call.id);
-  if (reruns.length > 0) await announceAndRun(run, reruns, "rerun");
+  return reruns.length > 0 ? announceAndRun(run, reruns, "rerun") : undefined;
 };

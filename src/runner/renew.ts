@@ -1,7 +1,8 @@
 // Keeps a claim while its steps work: a loop of its own, which waits for no step and no tool.
-import { StoreError, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { ClaimLost, type Lease } from "./lease.ts";
 import type { RunnerClock } from "./ports.ts";
+import { isUnavailable } from "./until-answered.ts";
 
 interface Renewal {
   readonly store: Pick<Store, "renew">;
@@ -33,19 +34,35 @@ export const ensureFresh = async (renewal: Renewal): Promise<void> => {
   throw new ClaimLost(`task ${claim.taskId}: nothing is started, since the claim could not be confirmed in time`);
 };
 
-/** Renews a third of a lease apart until `done`. Loses the lease when the store says that another holds the task. */
-export const keepRenewing = async (renewal: Renewal, done: AbortSignal): Promise<void> => {
+/** One renewal, given up when it takes too long: the next one asks again. */
+const renewWithin = async (renewal: Renewal, limitMs: number, signal: AbortSignal): Promise<void> => {
+  const answered = new AbortController();
+  const limit = renewal.clock.sleep(limitMs, AbortSignal.any([signal, answered.signal]));
+  try {
+    await Promise.race([renewOnce(renewal), limit]);
+  } finally {
+    answered.abort(new Error("answered"));
+  }
+};
+
+/**
+ * Renews a third of a lease apart until `done`, and calls `each` after every round. Loses the lease when the store says
+ * that another holds the task; doubts it when nothing was confirmed for a whole lease.
+ */
+export const keepRenewing = async (renewal: Renewal, done: AbortSignal, each: () => void): Promise<void> => {
   const { clock, lease } = renewal;
   const signal = AbortSignal.any([done, lease.lost]);
+  const everyMs = lease.leaseMs / 3;
   while (!signal.aborted) {
     try {
-      await clock.sleep(lease.leaseMs / 3, signal);
-      await renewOnce(renewal);
+      await clock.sleep(everyMs, signal);
+      await renewWithin(renewal, everyMs, signal);
     } catch (error) {
       if (signal.aborted) return;
       // What cannot be reached is asked again; a lease that was not confirmed in time starts nothing (see ensureFresh).
-      if (error instanceof StoreError && error.code === "unavailable") continue;
-      lease.lose(error instanceof Error ? error.message : String(error));
+      if (!isUnavailable(error)) lease.lose(error instanceof Error ? error.message : String(error));
     }
+    lease.checkAge();
+    each();
   }
 };

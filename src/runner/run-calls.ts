@@ -2,11 +2,10 @@
 import type { Event, EventOf } from "../core/events.ts";
 import type { Settled } from "../core/decide.ts";
 import type { Call } from "../core/state.ts";
-import type { NewRecord, PreparedTool } from "../plugins/plugin.ts";
+import type { PreparedTool } from "../plugins/plugin.ts";
 import { contentOf, dispatch, type Outcome } from "./dispatch.ts";
-import { putOutputsOnDisk, spill } from "./output.ts";
+import { putOutputsOnDisk, spill, spillDetails } from "./output.ts";
 import { prepareCall, viewFor } from "./prepare-call.ts";
-import { pluginRecord } from "./records.ts";
 import { finished, settledResult } from "./results.ts";
 import { confirmClaim, stateOf, type Run } from "./run.ts";
 
@@ -44,24 +43,19 @@ const afterTool = async (run: Run, call: Call, result: EventOf<"ToolFinished">):
   const effect = call.effect ?? "read";
   for (const plugin of run.agent.agent.plugins) {
     const seen = { callId, name, effect, input: call.input };
-    await plugin.hooks?.afterTool?.(seen, { callId, name, status, content }, viewFor(run, plugin));
+    await plugin.hooks?.afterTool?.(seen, { callId, name, status, content }, viewFor(run, plugin, false));
   }
 };
 
-const recordsOf = (prepared: PreparedTool, records: readonly NewRecord[]): Event[] =>
-  records.map((record) => pluginRecord(prepared.plugin, record));
-
-/** A result and the records that belong to it, folded together and appended together. */
-const finish = async (run: Run, call: Call, prepared: PreparedTool, outcome: Outcome): Promise<void> => {
+/** A result and the records that belong to it, folded together and appended together. Null when there is none. */
+const finish = async ({ call, prepared, outcome }: Running, run: Run): Promise<EventOf<"ToolFinished"> | null> => {
   if (outcome.kind === "lost") {
     run.lost.set(call.id, outcome.lost);
-    return;
+    return null;
   }
-  const events = recordsOf(prepared, outcome.records);
   const result = await resultOf(run, call, prepared, outcome);
-  // First the result: a hook that throws fails the turn, and takes nothing of what happened with it.
-  run.journal.add(...events, result);
-  await afterTool(run, call, result);
+  run.journal.add(...outcome.records, result);
+  return result;
 };
 
 const resultOf = async (
@@ -76,7 +70,7 @@ const resultOf = async (
   }
   const { content, isError, details, resources, sources } = outcome.output;
   return finished(call.id, isError === true ? "error" : "ok", await spill(run, call, contentOf(content), limit), {
-    ...(details === undefined ? {} : { details }),
+    ...(details === undefined ? {} : { details: await spillDetails(run, call, details) }),
     ...(resources === undefined ? {} : { resources: [...resources] }),
     ...(sources === undefined ? {} : { sources: [...sources] }),
   });
@@ -98,18 +92,23 @@ const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> 
     const prepared = run.agent.tools.get(call.name);
     if (prepared === undefined) throw new Error(`task ${run.claim.taskId}: the tool ${call.name} is gone`);
     run.announced.delete(callId);
+    const outcome = dispatch(run, call, prepared);
     running.set(
       callId,
-      dispatch(run, call, prepared).then((outcome) => ({ call, prepared, outcome })),
+      outcome.then((value) => ({ call, prepared, outcome: value })),
     );
   }
+  const failures: unknown[] = [];
   while (running.size > 0) {
-    const { call, prepared, outcome } = await Promise.race(running.values());
-    running.delete(call.id);
+    const ran = await Promise.race(running.values());
+    running.delete(ran.call.id);
     run.lease.lost.throwIfAborted();
-    await finish(run, call, prepared, outcome);
+    const result = await finish(ran, run);
+    // A hook that throws fails the turn, and takes nothing of what happened with it.
+    if (result !== null) await afterTool(run, ran.call, result).catch((error: unknown) => failures.push(error));
     if (running.size > 0 && run.journal.hasPending) await run.journal.commit();
   }
+  if (failures.length > 0) throw failures[0];
 };
 
 /**
@@ -117,33 +116,22 @@ const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> 
  * is dispatched: the input is taken first, and `decide` is asked again what to do with the announced calls.
  */
 export const announceAndRun = async (run: Run, start: readonly string[], how: How = "first"): Promise<void> => {
-  const events: Event[] = [];
-  const ready: string[] = [];
+  const events: EventOf<"ToolStarted">[] = [];
   for (const callId of start) {
+    if (run.announced.has(callId)) continue;
     const call = callOf(run, callId);
-    if (run.announced.has(callId)) {
-      ready.push(callId);
-      continue;
-    }
-    const checked = how !== "first" ? readyAgain(run, call) : await prepareCall(run, call);
-    if (!checked.ok) {
-      run.journal.add(checked.result);
-      continue;
-    }
-    events.push(started(run, call, checked.prepared, checked.input, how));
-    ready.push(callId);
+    const checked = how === "first" ? await prepareCall(run, call) : readyAgain(run, call);
+    if (checked.ok) events.push(started(run, call, checked.prepared, checked.input, how));
+    else run.journal.add(checked.result);
   }
-  if (ready.length === 0) return;
   if (events.length > 0) {
     run.journal.add(...events);
-    for (const callId of ready) run.announced.add(callId);
-    if ((await run.journal.commit()) !== "appended") {
-      run.announced.clear();
-      return;
-    }
+    if ((await run.journal.commit()) !== "appended") return;
+    for (const { callId } of events) run.announced.add(callId);
     if (hasNews(run)) return;
   }
-  await dispatchAll(run, ready);
+  const ready = start.filter((callId) => run.announced.has(callId));
+  if (ready.length > 0) await dispatchAll(run, ready);
 };
 
 /** The newest commit told of inbox items or a due timer that the log has not taken. */

@@ -39,19 +39,18 @@ export interface Run {
   /** Compaction was tried for the coming call and did not make it fit. */
   contextFull: boolean;
   prefix: { readonly of: readonly unknown[]; readonly value: RequestPrefix; readonly hash: string } | null;
-  exec: Exec | null;
-  /** The turn whose start hooks ran. */
-  turnHooked: number | null;
+  exec: { readonly path: string | null; readonly value: Exec } | null;
 }
 
 export const stateOf = (run: Run): TaskState => run.journal.state;
 
-/** The store's clock now, by this process's reckoning since the claim (ms). */
+/** The store's clock now (ms), by this process's reckoning from before the claim: too late by what the claim took. */
 export const storeNow = (run: Run): number => run.claim.now + (run.ports.clock.monotonic() - run.watch.claimedAt);
 
 export const execOf = async (run: Run): Promise<Exec> => {
-  run.exec ??= await run.ports.exec(stateOf(run).settings.workspace?.path ?? null);
-  return run.exec;
+  const path = stateOf(run).settings.workspace?.path ?? null;
+  if (run.exec === null || run.exec.path !== path) run.exec = { path, value: await run.ports.exec(path) };
+  return run.exec.value;
 };
 
 /** Right before something happens outside: throws ClaimLost unless the claim is certainly still held. */

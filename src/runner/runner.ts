@@ -26,10 +26,10 @@ import { end, wait } from "./wait.ts";
 
 /**
  * How a run came to its end. `parked`: waits, claim given back. `ended`: the log is over. `stopped`: given back on the
- * worker's wish. `held`: this build cannot go on. `newer`: a newer version must; the lease lapses. `lost`: another holds
- * the task, or nobody can say; nothing more was done.
+ * worker's wish. `held`: this build cannot go on. `damaged`: held, since the log's bytes are not what was written. `newer`:
+ * a newer version must; the lease lapses. `lost`: another holds the task, or nobody can say; nothing more was done.
  */
-export type RunEnd = "parked" | "ended" | "stopped" | "held" | "newer" | "lost";
+export type RunEnd = "parked" | "ended" | "stopped" | "held" | "damaged" | "newer" | "lost";
 
 export interface RunOptions {
   /** Aborted to stop gracefully: the step is finished, the claim released. */
@@ -71,8 +71,7 @@ const createRun = (
   state: TaskState,
   options: RunOptions,
 ): Run => {
-  const lease = createLease(ports.clock, ports.limits.leaseMs);
-  lease.confirm(options.claimedAt);
+  const lease = createLease(ports.clock, ports.limits.leaseMs, options.claimedAt);
   const from = { claimedAt: options.claimedAt.monotonic, seenSeq: state.inboxTaken };
   const journal = new Journal(
     ports,
@@ -98,14 +97,17 @@ const createRun = (
     contextFull: false,
     prefix: null,
     exec: null,
-    turnHooked: null,
   };
   return run;
 };
 
+/** A turn that goes on: asked of plugins and models only then, so that one that throws cannot fail it twice. */
+const goesOn = (state: TaskState): boolean =>
+  isRunning(state) && state.turn?.failed === undefined && state.calls.length === 0;
+
 const contextOf = async (run: Run): Promise<Facts["context"]> => {
   const state = stateOf(run);
-  const calls = isRunning(state) && state.calls.length === 0 && state.turn?.answer === undefined;
+  const calls = goesOn(state) && state.stopping === undefined && state.turn?.answer === undefined;
   if (!calls || state.model.open !== undefined) return "fits";
   if (run.contextFull) return "full";
   return run.contextOver || !(await fitsContext(run)) ? "over" : "fits";
@@ -118,7 +120,7 @@ const factsOf = async (run: Run): Promise<Facts> => ({
   stoppedMidTurn: run.stoppedMidTurn,
   now: storeNow(run),
   context: await contextOf(run),
-  goals: goalsOf(run),
+  goals: goesOn(stateOf(run)) ? goalsOf(run) : null,
 });
 
 /** Performs one step. Gives how the run ended, or null to go on. */
@@ -165,9 +167,13 @@ const failTurn = (run: Run, error: unknown): void => {
 
 const loop = async (run: Run, snapshots: Snapshotting): Promise<RunEnd> => {
   pickUp(run);
+  let { revision } = run.journal;
   if (run.claim.inbox.length > 0) await takeInput(run, run.claim.inbox);
   for (;;) {
     run.lease.lost.throwIfAborted();
+    // A redaction came first: what was picked up and not yet appended is picked up again.
+    if (run.journal.revision !== revision) pickUp(run);
+    ({ revision } = run.journal);
     try {
       const step = decide(stateOf(run), await factsOf(run));
       const rests = step.do === "Wait" || step.do === "End";
@@ -182,18 +188,20 @@ const loop = async (run: Run, snapshots: Snapshotting): Promise<RunEnd> => {
 };
 
 const stopRun = async (run: Run): Promise<RunEnd> => {
-  if (run.journal.hasPending) await run.journal.commit();
+  await run.journal.commitAll();
   const { taskId, fence } = run.claim;
   await run.ports.store.release({ taskId, fence, kind: "stop" });
   return "stopped";
 };
 
-const backOffMs = (attempts: number): number => Math.min(300_000, 1_000 * 2 ** Math.min(attempts, 10));
+const HOLD_FIRST_MS = 1_000;
+const HOLD_LAST_MS = 300_000;
 
-const hold = async (ports: RunnerPorts, claim: Claim, reason: string): Promise<RunEnd> => {
-  const { taskId, fence, attempts } = claim;
+/** Gives a claim back for another build, or an operator, to go on with; this build tries again later and later. */
+export const hold = async (ports: RunnerPorts, claim: Claim, reason: string): Promise<RunEnd> => {
+  const { taskId, fence, holds } = claim;
   ports.watcher.note?.(taskId, `held: ${reason}`);
-  const retryAfterMs = backOffMs(attempts);
+  const retryAfterMs = Math.min(HOLD_LAST_MS, HOLD_FIRST_MS * 2 ** holds);
   await ports.store.release({ taskId, fence, kind: "held", reason, build: ports.build, retryAfterMs });
   return "held";
 };
@@ -206,12 +214,18 @@ const refuse = async (
 ): Promise<RunEnd> => {
   ports.watcher.note?.(claim.taskId, loaded.message);
   if (loaded.why === "newer") return "newer";
-  if (loaded.why === "damaged" && options.damagedBefore + 1 >= DAMAGED_CLAIMS) {
-    await endFromRow(ports, claim);
-    return "ended";
+  if (loaded.why === "held") return hold(ports, claim, loaded.message);
+  if (options.damagedBefore + 1 < DAMAGED_CLAIMS) {
+    await hold(ports, claim, loaded.message);
+    return "damaged";
   }
-  return hold(ports, claim, loaded.why === "damaged" ? "damaged" : loaded.message);
+  await endFromRow(ports, claim);
+  return "ended";
 };
+
+/** Plugins that the task runs with and this agent lacks. */
+const missingPlugins = (agent: PreparedAgent, state: TaskState): string[] =>
+  state.pins.map((pin) => pin.name).filter((name) => agent.pins.every((pin) => pin.name !== name));
 
 const afterError = async (ports: RunnerPorts, claim: Claim, error: unknown): Promise<RunEnd> => {
   const message = error instanceof Error ? error.message : String(error);
@@ -234,9 +248,17 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
     const agent = agentOf(ports, claim);
     const loaded = await loadClaim(ports, claim, agent.reducers);
     if (!loaded.ok) return await refuse(ports, claim, loaded, options);
+    const missing = missingPlugins(agent, loaded.state);
+    if (missing.length > 0) {
+      return await hold(ports, claim, `agent ${claim.agent} lacks what the task runs with: ${missing.join(", ")}`);
+    }
     run = createRun(ports, claim, agent, loaded.state, options);
     const { store, clock } = ports;
-    const renewing = keepRenewing({ store, clock, claim, lease: run.lease }, done.signal);
+    const { lease, watch } = run;
+    // Hints may be missing: the inbox is looked at after each renewal too.
+    const renewing = keepRenewing({ store, clock, claim, lease }, done.signal, () => {
+      watch.look().catch(() => undefined);
+    });
     unguard = store.guard?.({ taskId: claim.taskId, fence: claim.fence, leaseMs: ports.limits.leaseMs });
     const bytesAfter = claim.entries.reduce((sum, entry) => sum + entry.body.length, 0);
     snapshots = createSnapshotting(run, { seq: claim.snapshot?.seq ?? 0, size: loaded.snapshotSize, bytesAfter });
@@ -245,6 +267,7 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
     await renewing;
     return ended;
   } catch (error) {
+    run?.lease.lose("the claim was given up");
     return await afterError(ports, claim, error);
   } finally {
     done.abort(new Error("done"));

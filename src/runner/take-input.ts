@@ -18,6 +18,16 @@ const toItem = (taskId: string, entry: InboxEntry): Item => {
   }
 };
 
+/** The items, decoded. What has happened since the claim is committed before one that cannot be read ends it. */
+const itemsOf = async (run: Run, entries: readonly InboxEntry[], atClaim: boolean): Promise<Item[]> => {
+  try {
+    return entries.map((entry) => toItem(run.claim.taskId, entry));
+  } catch (error) {
+    if (!atClaim) await run.journal.commitAll();
+    throw error;
+  }
+};
+
 /** Appends InputTaken for what the inbox holds now; nothing when it holds nothing. */
 export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promise<void> => {
   const { taskId, fence } = run.claim;
@@ -29,7 +39,8 @@ export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promi
     run.journal.timerDue = false;
     return;
   }
-  run.journal.add({ type: "InputTaken", items: entries.map((entry) => toItem(taskId, entry)), through: last.seq });
+  run.journal.add({ type: "InputTaken", items: await itemsOf(run, entries, loaded !== undefined), through: last.seq });
   run.watch.took(last.seq);
+  run.contextFull = false;
   await run.journal.commit();
 };

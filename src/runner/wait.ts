@@ -1,6 +1,7 @@
 // Wait and End: the last words of a turn or a task, appended only if the inbox holds nothing unseen.
 import type { Step, WaitStep } from "../core/decide.ts";
 import type { Event } from "../core/events.ts";
+import { isRunning } from "../core/state.ts";
 import { StoreError, type Post } from "../store/store.ts";
 import { viewFor } from "./prepare-call.ts";
 import { coreRecord } from "./records.ts";
@@ -31,6 +32,20 @@ const waitEvents = (run: Run, step: WaitStep): Event[] => {
   ];
 };
 
+/** The plugins see the wait. One that throws fails a turn that still runs; a recorded outcome stands. */
+const tellPlugins = async (run: Run): Promise<void> => {
+  const { name: agent, plugins } = run.agent.agent;
+  for (const plugin of plugins) {
+    try {
+      await plugin.hooks?.waiting?.(viewFor(run, plugin, false));
+    } catch (error) {
+      if (isRunning(stateOf(run))) throw error;
+      const message = `the waiting hook of plugin ${plugin.name} of agent ${agent} failed: ${String(error)}`;
+      run.ports.watcher.note?.(run.claim.taskId, message);
+    }
+  }
+};
+
 /** Records the wait, lets the plugins see it, and gives the claim back. True when the task is parked. */
 export const wait = async (run: Run, step: WaitStep): Promise<boolean> => {
   const { journal } = run;
@@ -40,9 +55,9 @@ export const wait = async (run: Run, step: WaitStep): Promise<boolean> => {
     if (result !== "appended") return news(run, result);
     for (const { callId } of step.settle) run.announced.delete(callId);
     run.stoppedMidTurn = null;
-    for (const plugin of run.agent.agent.plugins) await plugin.hooks?.waiting?.(viewFor(run, plugin));
+    await tellPlugins(run);
   }
-  if (journal.hasPending) await journal.commit();
+  if (journal.hasPending && (await journal.commit()) !== "appended") return false;
   try {
     const { taskId, fence } = run.claim;
     await run.ports.store.release({ taskId, fence, kind: "parked", inboxSeen });

@@ -41,7 +41,7 @@ interface Node {
 
 const objectFor = ({ properties = {}, required = [] }: Node): Arbitrary<unknown> => {
   const fields = Object.entries(properties).map(([key, node]) => [key, valueFor(node)] as const);
-  return fc.record(Object.fromEntries(fields), { requiredKeys: [...required] });
+  return fc.record(Object.fromEntries(fields), { requiredKeys: [...required], noNullPrototype: true });
 };
 
 const valueFor = (node: Node): Arbitrary<unknown> => {
@@ -98,16 +98,22 @@ export const itemOf = (type: ItemType): Arbitrary<NewItem> =>
 
 export const anyItem: Arbitrary<NewItem> = fc.oneof(...itemTypes.map(itemOf));
 
-/** What a run chooses from, longest runs included. */
-export const anyChoices: Arbitrary<number[]> = fc.array(fc.nat({ max: 5_039 }), { maxLength: 250, size: "max" });
+/** What decides a whole pure run. Shrinks to the ordinary course of things: a conversation in which all goes well. */
+export interface Course {
+  readonly mode: Mode;
+  readonly onInterrupt: "continue" | "pause";
+  readonly numbers: readonly number[];
+}
 
-export const anyMode: Arbitrary<Mode> = fc.constantFrom("conversation", "run", "oneShot");
-export const anyOnInterrupt = fc.constantFrom("continue" as const, "pause" as const);
+export const anyCourse: Arbitrary<Course> = fc.record({
+  mode: fc.constantFrom("conversation", "run", "oneShot"),
+  onInterrupt: fc.constantFrom("continue", "pause"),
+  numbers: fc.array(fc.nat({ max: 5_039 }), { maxLength: 250, size: "max" }),
+});
 
-/** Any task, driven by choices to its rest. `run` gives its log, which perdure could have written, and its state. */
-export const anyRun = (options: Omit<PureRunOptions, "choices" | "log"> = {}): Arbitrary<PureRun> =>
-  fc
-    .record({ numbers: anyChoices, mode: anyMode, onInterrupt: anyOnInterrupt })
-    .map(({ numbers, mode, onInterrupt }) =>
-      runPurely({ ...options, choices: choicesOf(numbers), created: { mode, onInterrupt, ...options.created } }),
-    );
+/** Runs a task along its course to its rest. `log` is one that perdure could have written. */
+export const follow = (
+  { mode, onInterrupt, numbers }: Course,
+  options: Omit<PureRunOptions, "choices" | "log"> = {},
+): PureRun =>
+  runPurely({ ...options, choices: choicesOf(numbers), created: { mode, onInterrupt, ...options.created } });

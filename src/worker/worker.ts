@@ -1,7 +1,7 @@
 // MANY tasks: claims what is ready, runs so many at a time, wakes on hints, stops gracefully. Knows nothing of steps.
 import type { PreparedAgent } from "../plugins/plugin.ts";
-import type { RunnerPorts } from "../runner/ports.ts";
-import { runTask, type RunEnd } from "../runner/runner.ts";
+import type { RunnerClock, RunnerPorts } from "../runner/ports.ts";
+import { hold, runTask, type RunEnd } from "../runner/runner.ts";
 import { StoreError, type Claim } from "../store/store.ts";
 
 export interface WorkerOptions {
@@ -33,7 +33,8 @@ export interface Worker {
   idle(): Promise<void>;
 }
 
-const offersOf = (agents: ReadonlyMap<string, PreparedAgent>, host: string): string[] => {
+/** What a worker with these agents on this host can serve, sorted; see ClaimParams. */
+export const offersOf = (agents: ReadonlyMap<string, PreparedAgent>, host: string): string[] => {
   const offers = new Set<string>([`host:${host}`]);
   for (const [name, prepared] of agents) {
     offers.add(`agent:${name}`);
@@ -52,12 +53,16 @@ const versionsOf = (ports: RunnerPorts): Record<string, string> =>
 
 /** Claims tasks and runs them, up to `concurrency` at a time. */
 class Pool {
-  readonly running = new Map<string, Promise<void>>();
   readonly stopping = new AbortController();
   readonly #ports: RunnerPorts;
   readonly #options: WorkerOptions;
   readonly #onFree: () => void;
+  /** A task may be here twice: a run that lost its claim takes a moment to see it. */
+  readonly #runs = new Map<Claim, Promise<void>>();
+  /** Claims in a row that found a task's log damaged. */
   readonly #damaged = new Map<string, number>();
+  /** Tasks whose log only a newer version can read: their claims are let lapse, which is no sign of a crash. */
+  readonly #newer = new Set<string>();
   readonly #offers: readonly string[];
   readonly #snapshotVersions: Readonly<Record<string, string>>;
 
@@ -69,11 +74,19 @@ class Pool {
     this.#snapshotVersions = versionsOf(ports);
   }
 
+  get running(): ReadonlySet<string> {
+    return new Set(this.#runs.keys().map(({ taskId }) => taskId));
+  }
+
   /** Claims until there is no room or nothing to claim. */
   async fill(): Promise<void> {
-    while (this.running.size < this.#options.concurrency && !this.stopping.signal.aborted) {
+    while (this.#runs.size < this.#options.concurrency && !this.stopping.signal.aborted) {
       if (!(await this.#claimOne())) return;
     }
+  }
+
+  async finished(): Promise<void> {
+    await Promise.all(this.#runs.values());
   }
 
   async #claimOne(): Promise<boolean> {
@@ -90,76 +103,85 @@ class Pool {
       ...(queues === undefined ? {} : { queues }),
     });
     if (claim === null) return false;
-    const { taskId } = claim;
     const run = this.#run(claim, claimedAt)
       .catch((error: unknown) => {
-        watcher.note?.(taskId, `given up: ${String(error)}`);
+        watcher.note?.(claim.taskId, `given up: ${String(error)}`);
       })
       .finally(() => {
-        this.running.delete(taskId);
+        this.#runs.delete(claim);
         this.#onFree();
       });
-    this.running.set(taskId, run);
+    this.#runs.set(claim, run);
     return true;
   }
 
   async #run(claim: Claim, claimedAt: { wall: number; monotonic: number }): Promise<void> {
     const { taskId } = claim;
     const damagedBefore = this.#damaged.get(taskId) ?? 0;
-    const tooOften = claim.attempts > this.#options.maxAttempts;
-    const end = tooOften
-      ? await this.#hold(claim)
-      : await runTask(this.#ports, claim, { stop: this.stopping.signal, claimedAt, damagedBefore });
-    if (end === "held") this.#damaged.set(taskId, damagedBefore + 1);
+    const stop = this.stopping.signal;
+    const end = this.#killsItsWorkers(claim)
+      ? await hold(this.#ports, claim, `claimed ${String(claim.attempts - 1)} times in a row without being given back`)
+      : await runTask(this.#ports, claim, { stop, claimedAt, damagedBefore });
+    if (end === "damaged") this.#damaged.set(taskId, damagedBefore + 1);
     else this.#damaged.delete(taskId);
+    if (end === "newer") this.#newer.add(taskId);
     this.#options.onRunEnd?.(taskId, end);
   }
 
-  /** A task that nobody gave back so many times in a row may be what kills its workers. */
-  async #hold({ taskId, fence, attempts }: Claim): Promise<RunEnd> {
-    const reason = `claimed ${String(attempts - 1)} times in a row without being given back`;
-    const retryAfterMs = Math.min(300_000, 1_000 * 2 ** Math.min(attempts - this.#options.maxAttempts, 9));
-    this.#ports.watcher.note?.(taskId, `held: ${reason}`);
-    await this.#ports.store.release({ taskId, fence, kind: "held", reason, build: this.#ports.build, retryAfterMs });
-    return "held";
+  /** Nobody gave it back so many times in a row. One that was held before gets a single try at a time. */
+  #killsItsWorkers({ taskId, attempts, holds }: Claim): boolean {
+    return attempts > (holds > 0 ? 1 : this.#options.maxAttempts) && !this.#newer.has(taskId);
   }
 }
+
+/** Until something wakes the worker, the poll is due, or it is to stop. */
+const nap = async (clock: RunnerClock, pollMs: number, wake: Promise<void>, stopping: AbortSignal): Promise<void> => {
+  const awake = new AbortController();
+  const poll = clock.sleep(pollMs, AbortSignal.any([awake.signal, stopping])).catch(() => undefined);
+  await Promise.race([wake, poll]);
+  awake.abort(new Error("awake"));
+};
 
 /** Begins to claim and run tasks at once. */
 export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker => {
   let wake = Promise.withResolvers<void>();
-  let quiet = Promise.withResolvers<void>();
+  let waiting: (() => void)[] = [];
   const awaken = (): void => {
     wake.resolve();
   };
   const pool = new Pool(ports, options, awaken);
   const stopping = pool.stopping.signal;
 
-  const waitForWake = async (): Promise<void> => {
-    const nap = new AbortController();
-    const poll = ports.clock.sleep(options.pollMs, AbortSignal.any([nap.signal, stopping])).catch(() => undefined);
-    await Promise.race([wake.promise, poll]);
-    nap.abort(new Error("awake"));
+  /** Looks once. Who waited for idleness before this look began is told when it found nothing and nothing runs. */
+  const look = async (): Promise<void> => {
+    const asked = waiting;
+    waiting = [];
+    try {
+      await pool.fill();
+      if (pool.running.size === 0) for (const tell of asked.splice(0)) tell();
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      ports.watcher.note?.("", `cannot claim: ${error.message}`);
+    } finally {
+      waiting.push(...asked);
+    }
   };
 
   const loop = async (): Promise<void> => {
-    const unsubscribe = ports.store.subscribe(awaken);
+    // What a task that runs here does is no reason to look for others.
+    const unsubscribe = ports.store.subscribe((taskId) => {
+      if (taskId === null || !pool.running.has(taskId)) awaken();
+    });
     try {
       while (!stopping.aborted) {
         wake = Promise.withResolvers();
-        try {
-          await pool.fill();
-        } catch (error) {
-          if (!(error instanceof StoreError)) throw error;
-          ports.watcher.note?.("", `cannot claim: ${error.message}`);
-        }
-        if (pool.running.size === 0) quiet.resolve();
-        await waitForWake();
+        await look();
+        await nap(ports.clock, options.pollMs, wake.promise, stopping);
       }
-      await Promise.all(pool.running.values());
+      await pool.finished();
     } finally {
       unsubscribe();
-      quiet.resolve();
+      for (const tell of waiting) tell();
     }
   };
 
@@ -168,7 +190,7 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
   looping.catch(() => undefined);
   return {
     get running() {
-      return new Set(pool.running.keys());
+      return pool.running;
     },
     stop: async () => {
       pool.stopping.abort(new Error("stopping"));
@@ -176,9 +198,10 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
     },
     idle: async () => {
       if (stopping.aborted) return;
-      quiet = Promise.withResolvers();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
       wake.resolve();
-      await quiet.promise;
+      await promise;
     },
   };
 };

@@ -7,7 +7,7 @@ import { createChance } from "./chance.ts";
 import { judge } from "./oracles.ts";
 import { redactSomething, type Gone } from "./redactor.ts";
 import type { ScenarioResult } from "./scenario.ts";
-import { createPlan, faultPlan, type Deed, type SeedPlan } from "./seed-plan.ts";
+import { createPlan, faultPlan, leaveNothing, type Deed, type Leave, type SeedPlan } from "./seed-plan.ts";
 import { SimulatedSystem, type Process } from "./system.ts";
 import { World } from "./world.ts";
 
@@ -105,10 +105,15 @@ class People {
   }
 }
 
-const meet = (result: Pick<ScenarioResult, "trace" | "log">): Map<string, number> => {
+const meet = (
+  result: Pick<ScenarioResult, "trace" | "log">,
+  people: People,
+  snapshots: number,
+  takeovers: number,
+): Map<string, number> => {
   const met = new Map<string, number>();
-  const count = (name: string): void => {
-    met.set(name, (met.get(name) ?? 0) + 1);
+  const count = (name: string, times = 1): void => {
+    met.set(name, (met.get(name) ?? 0) + times);
   };
   for (const { port, fault } of result.trace) if (fault !== null) count(`${port} ${fault}`);
   const marks = {
@@ -116,9 +121,10 @@ const meet = (result: Pick<ScenarioResult, "trace" | "log">): Map<string, number
     settled: /core\/action_settled/g,
     interrupted: /core\/interrupted/g,
   };
-  for (const [name, mark] of Object.entries(marks)) {
-    for (const _ of result.log.matchAll(mark)) count(name);
-  }
+  for (const [name, mark] of Object.entries(marks)) count(name, [...result.log.matchAll(mark)].length);
+  count("redaction", people.gone.length);
+  count("snapshot", snapshots);
+  count("takeover", takeovers);
   return met;
 };
 
@@ -127,14 +133,17 @@ const traceHash = (result: Pick<ScenarioResult, "trace" | "log">): string => {
   return toHex(nodeHasher.sha256(calls.join("\n"), result.log)).slice(0, 16);
 };
 
+/** The plan of a seed. It has a chance of its own, so that what is drawn while running does not change it. */
+export const planOf = (seed: number): SeedPlan => createPlan(createChance(seed ^ 0x5eed));
+
 /** Runs one seed to its end and judges it. */
-export const runSeed = async (seed: number): Promise<SeedResult> => {
-  // The plan has a chance of its own, so that what is drawn while running does not change it.
-  const plan = createPlan(createChance(seed ^ 0x5eed));
+export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promise<SeedResult> => {
+  const whole = planOf(seed);
+  const plan = { ...whole, deeds: whole.deeds.filter((_, index) => !leave.deeds.has(index)) };
   const running: Process[] = [];
   const system = new SimulatedSystem({
     seed,
-    plan: faultPlan(plan, createChance(seed ^ 0xfa17)),
+    plan: faultPlan(plan, createChance(seed ^ 0xfa17), leave),
     limits: { snapshotEvery: plan.snapshotEvery },
     onCrash: () => {
       void system.scheduler.sleep(system.person, RESTART_MS).then(() => running.push(system.start(world)));
@@ -160,5 +169,8 @@ export const runSeed = async (seed: number): Promise<SeedResult> => {
   const evidence = { store, taskId: TASK, reducers: {}, effects, sent, accepted, idempotent, gone };
   faults.push(...(await judge(evidence)));
   const result = { faults, trace: scheduler.trace, log: await system.print(TASK), notes: system.notes };
-  return { ...result, seed, traceHash: traceHash(result), met: meet(result) };
+  const snapshots = result.trace.filter(({ port }) => port === "store.putSnapshot").length;
+  const row = await store.getTask({ taskId: TASK });
+  const met = meet(result, people, snapshots, Math.max(0, (row?.fence ?? 1) - 1));
+  return { ...result, seed, traceHash: traceHash(result), met };
 };
