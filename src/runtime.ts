@@ -1,5 +1,5 @@
 // Puts the parts together: a store, agents, models and this machine's clock and chance become what a runner works with.
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { gunzipSync, gzip } from "node:zlib";
 import { promisify } from "node:util";
@@ -11,6 +11,7 @@ import { defaultLimits, type Random, type RunnerClock, type RunnerLimits, type R
 import type { Watcher } from "./runner/ports.ts";
 import { mac, nodeHasher } from "./store/node-hasher.ts";
 import type { Store } from "./store/store.ts";
+import { processBuild } from "./versions.ts";
 
 const gzipText = promisify(gzip);
 
@@ -54,14 +55,12 @@ export interface RuntimeParts {
   exec(workspace: string | null): Promise<Exec>;
   /** The fold's version by agent; see versions.ts. Without it, no snapshots. */
   readonly snapshotVersions?: ReadonlyMap<string, string>;
+  /** Without it, this process is a build of its own. */
   readonly build?: string;
   readonly slots?: SlotLimits;
   readonly limits?: Partial<RunnerLimits>;
   readonly watcher?: Watcher;
 }
-
-/** Where one process cannot know what code it runs, it is a build of its own: too many versions is safe, too few is wrong. */
-const processBuild = randomUUID();
 
 /** What a runner or worker of this process works with. */
 export const createRunnerPorts = (parts: RuntimeParts): RunnerPorts => ({

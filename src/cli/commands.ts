@@ -1,0 +1,39 @@
+// The table of commands, in the order of help.
+import type { Command } from "./command.ts";
+import { cancel } from "./commands/cancel.ts";
+import { check } from "./commands/check.ts";
+import { close } from "./commands/close.ts";
+import { doctor } from "./commands/doctor.ts";
+import { interrupt } from "./commands/interrupt.ts";
+import { log } from "./commands/log.ts";
+import { release } from "./commands/release.ts";
+import { request } from "./commands/request.ts";
+import { resolve } from "./commands/resolve.ts";
+import { resume } from "./commands/resume.ts";
+import { run } from "./commands/run.ts";
+import { say } from "./commands/say.ts";
+import { show } from "./commands/show.ts";
+import { start } from "./commands/start.ts";
+import { stats } from "./commands/stats.ts";
+import { tasks } from "./commands/tasks.ts";
+import { verify } from "./commands/verify.ts";
+
+export const commands: readonly Command[] = [
+  start,
+  run,
+  tasks,
+  show,
+  log,
+  request,
+  say,
+  interrupt,
+  cancel,
+  close,
+  resume,
+  resolve,
+  verify,
+  release,
+  check,
+  stats,
+  doctor,
+];

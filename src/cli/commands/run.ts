@@ -1,0 +1,76 @@
+// perdure run: a new task, worked to its first wait.
+import { realpathSync, statSync } from "node:fs";
+import { createTask, type TaskRequest } from "../../client/create-task.ts";
+import { chooseAgent } from "../agents.ts";
+import { defineCommand, UsageError, workOptions } from "../command.ts";
+import { workAndReport } from "../post-and-work.ts";
+import { openSession, type Session } from "../session.ts";
+import { openWorkshop, type Workshop } from "../workshop.ts";
+
+const realFolder = (path: string): string => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() !== true) throw new UsageError(`the workspace ${path} is not a folder`);
+  return realpathSync(path);
+};
+
+/** What the task runs as: the agent's settings, and over them those of the command line and the environment. */
+export const requestOf = ({ settings }: Session, workshop: Workshop, objective: string): TaskRequest => {
+  const { agent } = chooseAgent(workshop.agents, settings.agent);
+  const { host } = workshop;
+  return {
+    agent: agent.name,
+    objective,
+    settings: {
+      ...agent.settings,
+      ...(settings.model === undefined ? {} : { model: settings.model }),
+      ...(settings.maxSteps === undefined ? {} : { maxSteps: settings.maxSteps }),
+      workspace: { host, path: realFolder(settings.workspace) },
+    },
+    mode: settings.mode ?? agent.mode,
+    onInterrupt: settings.onInterrupt ?? agent.onInterrupt,
+  };
+};
+
+export const run = defineCommand({
+  name: "run",
+  summary: "start a task and work it to its first wait",
+  words: { objective: "required" },
+  options: {
+    agent: {
+      type: "string",
+      value: "NAME",
+      about: "the agent; default the configuration's, or one that works on files",
+    },
+    model: { type: "string", value: "NAME", about: "a configured model, scripted:FILE or demo" },
+    mode: { type: "string", value: "MODE", about: "conversation (default), run or oneShot" },
+    workspace: { type: "string", value: "FOLDER", about: "where tools work; default this folder" },
+    "max-steps": { type: "string", value: "N", about: "pause after so many steps of a turn" },
+    "on-interrupt": { type: "string", value: "WHAT", about: "continue (default) or pause after a stop in mid-turn" },
+    key: { type: "string", value: "KEY", about: "the same key again means the same task, not a second one" },
+    ...workOptions,
+  },
+  notes: [
+    "The answer goes to stdout, all else to stderr. Ctrl-C stops after the step under way and gives the task back;",
+    "perdure resume <task> goes on with it, also after a crash.",
+  ].join("\n"),
+  perform: async (program, { options, words: { objective } }) => {
+    if (objective.trim() === "") throw new UsageError("run needs an objective that says something");
+    const { output } = program;
+    await using session = await openSession(program, options, { create: true });
+    const workshop = await openWorkshop(program, session);
+    const request = requestOf(session, workshop, objective);
+    await workshop.addModel(request.settings.model);
+    const { key } = options;
+    const receipt = await createTask(session.client, { ...request, ...(key === undefined ? {} : { key }) });
+    const { taskId } = receipt;
+    if (receipt.duplicate) output.tell(`the key ${key ?? ""} has a task already: ${taskId}`);
+    output.progress(`task ${taskId}`);
+    const json = options.json === true;
+    if (options["no-wait"] === true) {
+      if (json) output.json(receipt);
+      else output.print(taskId);
+      return 0;
+    }
+    return await workAndReport(program, session, workshop, { taskId, after: 0, json });
+  },
+});

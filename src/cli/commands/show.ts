@@ -1,0 +1,68 @@
+// perdure show: one task whole, in a page.
+import { showTask, type ActionView, type TaskView } from "../../client/show-task.ts";
+import type { UsageTotals } from "../../client/usage.ts";
+import { defineCommand } from "../command.ts";
+import { standing } from "../report.ts";
+import { openSession } from "../session.ts";
+
+const time = (ms: number): string => new Date(ms).toISOString();
+
+export const usageText = (usage: UsageTotals): string => {
+  const { calls, failed, unknown, input, output, cacheRead, priceEstimate } = usage;
+  return [
+    calls === 1 ? "1 call" : `${String(calls)} calls`,
+    ...(failed === 0 ? [] : [`${String(failed)} failed`]),
+    `${String(input)} tokens in`,
+    ...(cacheRead === 0 ? [] : [`${String(cacheRead)} from the cache`]),
+    `${String(output)} out`,
+    ...(unknown === 0 ? [] : [`not reported for ${String(unknown)}`]),
+    ...(priceEstimate === null ? [] : [`estimated price ${priceEstimate.toFixed(4)}`]),
+  ].join(", ");
+};
+
+const actionText = ({ action, name, effect, status, attempt, startedSeq }: ActionView): string => {
+  const again = attempt > 1 ? `, attempt ${String(attempt)}` : "";
+  return `${action} ${name} (${effect}) ${status}, started at seq ${String(startedSeq)}${again}`;
+};
+
+const page = (view: TaskView): string => {
+  const { actions } = view;
+  const status = [view.status, ...(view.waitingOn === null ? [] : [`on ${view.waitingOn}`])].join(" ");
+  const outcome = [view.outcome, view.reason].filter((part) => part !== null).join(", ");
+  const rows: [string, string][] = [
+    ["task", view.taskId],
+    ["objective", view.objective],
+    ["status", outcome === "" ? status : `${status} (${outcome})`],
+    ...(view.problem === null ? [] : [["problem", view.problem] as [string, string]]),
+    ...(view.claimedBy === null ? [] : [["worker", view.claimedBy] as [string, string]]),
+    ...(view.untaken === 0 ? [] : [["inbox", `${String(view.untaken)} not taken`] as [string, string]]),
+    ["agent", `${view.agent}, model ${view.model}, mode ${view.mode}, on interrupt ${view.onInterrupt}`],
+    ["workspace", view.workspace ?? "none"],
+    ["owner", view.owner],
+    ["created", time(view.createdAt)],
+    ["updated", time(view.updatedAt)],
+    ["log", `${String(view.lastSeq)} events, head ${view.head}`],
+    ["usage", usageText(view.usage)],
+    ...actions.map((action, index): [string, string] => [index === 0 ? "actions" : "", actionText(action)]),
+    ...(view.answer === null ? [] : [["answer", view.answer] as [string, string]]),
+  ];
+  return rows.map(([name, value]) => `${name.padEnd(11)}${value.replaceAll("\n", `\n${" ".repeat(11)}`)}`).join("\n");
+};
+
+export const show = defineCommand({
+  name: "show",
+  summary: "one task: where it stands, what it did outside, what it used",
+  words: { task: "required" },
+  options: {},
+  perform: async (program, { options, words: { task } }) => {
+    await using session = await openSession(program, options);
+    const view = await showTask(session.client, task);
+    if (options.json === true) {
+      program.output.json(view);
+      return 0;
+    }
+    program.output.print(page(view));
+    for (const line of standing(view, session.sameOptions)) program.output.tell(line);
+    return 0;
+  },
+});

@@ -1,0 +1,81 @@
+// Where a task stands when a command is done with it: the answer on stdout, what to do next on stderr, the exit code.
+import { readLog } from "../client/read-log.ts";
+import { showTask, type TaskView } from "../client/show-task.ts";
+import type { Program } from "./program.ts";
+import type { Session } from "./session.ts";
+
+/** Waits that only a person ends. */
+const forPeople: readonly (TaskView["waitingOn"] | undefined)[] = ["approval", "answer", "resolution", "resume"];
+
+/** 0 done or answered, 1 ended otherwise, 3 waiting for a person. */
+export const exitCodeFor = ({ status, outcome, waitingOn }: TaskView): 0 | 1 | 3 => {
+  if (status === "ended") return outcome === "done" ? 0 : 1;
+  if (outcome === "completed") return 0;
+  if (forPeople.includes(waitingOn)) return 3;
+  return outcome === "cancelled" ? 1 : 0;
+};
+
+const because = ({ reason, problem }: TaskView): string => {
+  const why = [reason, problem].filter((part) => part !== null && part !== "").join(": ");
+  return why === "" ? "" : ` (${why})`;
+};
+
+const unknownLines = (view: TaskView, same: string): string[] => {
+  const { taskId, unknown } = view;
+  const lines = unknown.flatMap(({ action, name, input, reason, verifiable }) => [
+    `  ${action} ${name} ${JSON.stringify(input)}: ${reason}`,
+    `    perdure resolve ${taskId} ${action} done|absent "<what you saw>"${same}`,
+    ...(verifiable ? [`    perdure verify ${taskId} ${action}${same}`] : []),
+  ]);
+  return ["nobody knows whether it took effect; look, then say so:", ...lines];
+};
+
+const runningLine = ({ taskId, claimedBy }: TaskView, same: string): string =>
+  claimedBy === null
+    ? `task ${taskId} stands in the middle of a turn; go on: perdure resume ${taskId}${same}`
+    : `task ${taskId} is being worked by ${claimedBy}; see: perdure log ${taskId} --follow${same}`;
+
+const waitingLines = (view: TaskView, same: string): string[] => {
+  const { taskId, waitingOn, outcome, unknown } = view;
+  const task = `task ${taskId}`;
+  if (unknown.length > 0) return [`${task} waits for a resolution`, ...unknownLines(view, same)];
+  if (outcome === "completed") {
+    const next = waitingOn === "resume" ? `perdure resume ${taskId} "…"` : `perdure say ${taskId} "…"`;
+    return [`${task} has answered${because(view)}; go on: ${next}${same}`];
+  }
+  if (waitingOn === "resume") {
+    const state = outcome === "failed" ? "has failed" : `is ${outcome ?? "stopped"}`;
+    return [`${task} ${state}${because(view)}; go on: perdure resume ${taskId}${same}`];
+  }
+  if (waitingOn === "input") {
+    return [`${task} is ${outcome ?? "waiting"}${because(view)}; go on: perdure say ${taskId} "…"${same}`];
+  }
+  return [`${task} waits for ${waitingOn ?? "something"}${because(view)}; see: perdure show ${taskId}${same}`];
+};
+
+/** What a person should know of where the task stands, and the commands that lead on. */
+export const standing = (view: TaskView, same: string): string[] => {
+  if (view.held !== null) {
+    return [`task ${view.taskId} is held (${view.held.reason}); let it go: perdure release ${view.taskId}${same}`];
+  }
+  if (view.status === "ended") return [`task ${view.taskId} has ended: ${view.outcome ?? ""}${because(view)}`];
+  return view.status === "waiting" ? waitingLines(view, same) : [runningLine(view, same)];
+};
+
+/** The model has spoken since `after`: an answer that stood there before is no answer to what was just posted. */
+const hasReplied = async ({ client }: Session, taskId: string, after: number): Promise<boolean> =>
+  (await readLog(client, taskId, after)).some(({ event }) => event.type === "ModelReplied");
+
+/** Reports on a task that was worked from `after` on. `stopped`: a signal came first. */
+export const report = async (
+  { output }: Program,
+  session: Session,
+  params: { readonly taskId: string; readonly after: number; readonly json: boolean; readonly stopped: boolean },
+): Promise<TaskView> => {
+  const { taskId, after, json, stopped } = params;
+  const view = await showTask(session.client, taskId);
+  if (json) output.json(view);
+  else if (view.answer !== null && !stopped && (await hasReplied(session, taskId, after))) output.print(view.answer);
+  for (const line of standing(view, session.sameOptions)) output.tell(line);
+  return view;
+};

@@ -1,0 +1,23 @@
+// Puts an item into a task's inbox. What the task's state would pass over in silence is refused here, with the reason.
+import type { NewItem } from "../core/items.ts";
+import type { PostReceipt } from "../store/store.ts";
+import { ClientError, type Client } from "./client.ts";
+import { findTask } from "./find-task.ts";
+import { loadState } from "./read-log.ts";
+import { refusalOf } from "./refusal.ts";
+
+export interface PostParams {
+  readonly taskId: string;
+  readonly item: NewItem;
+  /** Unique per task; a second post with it gives the first one's receipt. Made when absent. */
+  readonly key?: string;
+}
+
+/** Acknowledged means committed. Codes: `not_found`, `ambiguous`, `refused`, and those of the store's `post`. */
+export const post = async (client: Client, params: PostParams): Promise<PostReceipt> => {
+  const { taskId } = await findTask(client, params.taskId);
+  const { item, key = client.random.id() } = params;
+  const refusal = refusalOf(await loadState(client.store, taskId), item);
+  if (refusal !== null) throw new ClientError("refused", `task ${taskId} ${refusal}`);
+  return client.store.post({ taskId, by: client.principal, key, item });
+};

@@ -1,0 +1,136 @@
+// One task as its owner sees it: where it stands, what it did outside, what it used, what it answered.
+import type { EventOf, Recorded } from "../core/events.ts";
+import { fold } from "../core/fold.ts";
+import type { Row } from "../core/project.ts";
+import type { CoreRecord } from "../core/records.ts";
+import type { TaskState } from "../core/state.ts";
+import type { TaskRow } from "../store/store.ts";
+import type { Client } from "./client.ts";
+import { findTask } from "./find-task.ts";
+import { readEvents } from "./read-log.ts";
+import { totalUsage, type UsageTotals } from "./usage.ts";
+
+/** A write or destructive call. Seqs are null until the log has the event. */
+export interface ActionView {
+  readonly action: string;
+  readonly name: string;
+  readonly effect: string;
+  /** `started`, `unknown`, or how it finished. */
+  readonly status: string;
+  readonly attempt: number;
+  readonly startedSeq: number | null;
+  readonly unknownSeq: number | null;
+  readonly settledSeq: number | null;
+  readonly finishedSeq: number | null;
+}
+
+/** An action that nobody knows the outcome of. */
+export interface UnknownAction {
+  readonly action: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly reason: string;
+  /** The tool can check by itself whether it took effect. */
+  readonly verifiable: boolean;
+}
+
+export interface TaskView {
+  readonly taskId: string;
+  readonly status: TaskRow["status"];
+  readonly waitingOn: TaskRow["waitingOn"];
+  readonly outcome: TaskRow["outcome"];
+  readonly reason: string | null;
+  /** What a failed model call or turn said went wrong, where the task stopped for that. */
+  readonly problem: string | null;
+  /** The answer that the task rests on; null while it runs, or when it stopped without one. */
+  readonly answer: string | null;
+  readonly lastSeq: number;
+  readonly head: string;
+  readonly usage: UsageTotals;
+  readonly objective: string;
+  readonly agent: string;
+  readonly model: string;
+  readonly mode: TaskRow["mode"];
+  readonly onInterrupt: TaskState["onInterrupt"];
+  readonly workspace: string | null;
+  readonly owner: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly claimedBy: string | null;
+  readonly held: TaskRow["held"];
+  /** Items posted and not yet taken. */
+  readonly untaken: number;
+  readonly actions: readonly ActionView[];
+  readonly unknown: readonly UnknownAction[];
+}
+
+const answerOf = (last: Recorded | undefined): string | null => {
+  if (last?.event.type === "Waiting") return last.event.detail.answer ?? null;
+  return last?.event.type === "TaskEnded" ? (last.event.answer ?? null) : null;
+};
+
+const failures: readonly string[] = ["turn_failed", "model_failed"];
+
+/** What the newest failure since the turn began said; null for a turn that stopped for another reason. */
+const problemOf = (events: readonly Recorded[], { turn, model }: TaskState): string | null => {
+  if (turn === undefined || (turn.failed === undefined && model.failures === 0)) return null;
+  const newest = events.findLast(
+    ({ event }) => event.type === "ExtensionRecorded" && event.extension === "core" && failures.includes(event.kind),
+  );
+  if (newest === undefined) return null;
+  const { data } = newest.event as EventOf<"ExtensionRecorded">;
+  return (data as CoreRecord<"model_failed">).message ?? null;
+};
+
+const actionOf = ({ key, set }: Row): ActionView => ({
+  action: key,
+  ...(set as unknown as Omit<ActionView, "action">),
+});
+
+const unknownOf = (state: TaskState): UnknownAction[] =>
+  state.calls
+    .filter((call) => call.phase === "unknown")
+    .map(({ id, name, input, unknownReason }) => ({
+      action: id,
+      name,
+      input,
+      reason: unknownReason ?? "",
+      verifiable: state.tools.some((tool) => tool.name === name && tool.verify === true),
+    }));
+
+/** Codes: `not_found`, `ambiguous`, `unreadable`. */
+export const showTask = async (client: Client, idOrPrefix: string): Promise<TaskView> => {
+  const { store } = client;
+  const row = await findTask(client, idOrPrefix);
+  const { taskId } = row;
+  const events = await readEvents(store, { taskId, through: row.lastSeq });
+  const state = fold(taskId, events, {});
+  const rows = await store.readRows({ taskId });
+  const rests = events.findLast(({ event }) => event.type !== "ExtensionRecorded");
+  return {
+    taskId,
+    status: row.status,
+    waitingOn: row.waitingOn,
+    outcome: row.outcome,
+    reason: row.reason,
+    problem: problemOf(events, state),
+    answer: answerOf(rests),
+    lastSeq: row.lastSeq,
+    head: row.head,
+    usage: totalUsage(rows),
+    objective: state.objective,
+    agent: row.agent,
+    model: state.settings.model,
+    mode: row.mode,
+    onInterrupt: state.onInterrupt,
+    workspace: state.settings.workspace?.path ?? null,
+    owner: row.owner,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    claimedBy: row.claimedBy,
+    held: row.held,
+    untaken: row.inboxSeq - row.inboxTaken,
+    actions: rows.filter((candidate) => candidate.table === "actions").map(actionOf),
+    unknown: unknownOf(state),
+  };
+};
