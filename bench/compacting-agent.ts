@@ -1,0 +1,50 @@
+// The looping agent with a plugin that compacts, and one that keeps notes in a state of its own.
+import { definePlugin } from "../src/plugins/define.ts";
+import { textOf } from "../src/core/messages.ts";
+import type { PreparedAgent } from "../src/plugins/plugin.ts";
+import { textAt } from "./corpus.ts";
+import { prepareLoopingAgent } from "./looping-agent.ts";
+
+const OUTPUT_CHARS = 400;
+const SUMMARY_CHARS = 600;
+const KEPT_MESSAGES = 6;
+const KEPT_NOTES = 5;
+
+interface CompactingAgent {
+  readonly agent: PreparedAgent;
+  /** How often it compacted so far. */
+  compactions(): number;
+}
+
+const notes = definePlugin({
+  name: "notes",
+  version: "1",
+  module: import.meta.url,
+  records: { note: { v: 1 } },
+  reducer: {
+    initial: () => [],
+    reduce: (state, { data }) => [...(state as unknown[]), data].slice(-KEPT_NOTES),
+  },
+  hooks: {
+    afterTool: (_, { content }, view) => {
+      view.record({ kind: "note", data: textOf(content).slice(0, 80) });
+    },
+  },
+});
+
+export const prepareCompactingAgent = async (): Promise<CompactingAgent> => {
+  let compactions = 0;
+  const compaction = definePlugin({
+    name: "compaction",
+    version: "1",
+    module: import.meta.url,
+    compact: ({ messages }) => {
+      const through = messages.at(-KEPT_MESSAGES)?.seq;
+      if (through === undefined) return Promise.resolve(null);
+      compactions += 1;
+      return Promise.resolve({ through, summary: textAt(through, SUMMARY_CHARS), kept: [] });
+    },
+  });
+  const agent = await prepareLoopingAgent({ outputChars: OUTPUT_CHARS, plugins: [compaction, notes] });
+  return { agent, compactions: () => compactions };
+};

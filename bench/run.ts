@@ -1,0 +1,56 @@
+// npm run bench [-- row …] [--json]: measures the rows of the table of figures, floors in the same run, and prints it.
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { isReached, type Bench, type Measured, type Row } from "./row.ts";
+import { bytes } from "./rows/bytes.ts";
+import { claim } from "./rows/claim.ts";
+import { growth } from "./rows/growth.ts";
+import { snapshots } from "./rows/snapshots.ts";
+import { steady } from "./rows/steady.ts";
+import { formatTable, tableData } from "./table.ts";
+import { createTemporaryFolders } from "./temporary-folders.ts";
+
+const rows: readonly Row[] = [steady, growth, bytes, claim, snapshots];
+
+/** The rows named on the command line, all without any. Throws for a name that is none. */
+const chosen = (names: readonly string[]): readonly Row[] => {
+  const unknown = names.filter((name) => !rows.some((row) => row.name === name));
+  if (unknown.length > 0) {
+    throw new Error(`no row ${unknown.join(", ")}; there are ${rows.map((row) => row.name).join(", ")}`);
+  }
+  return names.length === 0 ? rows : rows.filter((row) => names.includes(row.name));
+};
+
+const measureAll = async (which: readonly Row[]): Promise<Map<string, Measured>> => {
+  const folders = createTemporaryFolders();
+  const bench: Bench = {
+    folder: () => folders.make(),
+    progress: (message) => {
+      process.stderr.write(`${message}\n`);
+    },
+  };
+  const measured = new Map<string, Measured>();
+  try {
+    for (const row of which) measured.set(row.name, await row.measure(bench));
+  } finally {
+    folders.remove();
+  }
+  return measured;
+};
+
+const conditions = (): string => {
+  const processor = cpus()[0]?.model ?? "unknown processor";
+  const load = loadavg().map((value) => value.toFixed(1));
+  return `Node ${process.version}, ${String(cpus().length)} x ${processor}, load ${load.join(" ")}`;
+};
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean" } } });
+const before = conditions();
+const measured = await measureAll(chosen(positionals));
+if (values.json === true) {
+  console.log(JSON.stringify({ conditions: before, rows: tableData(measured) }, null, 2));
+} else {
+  const results = [...measured.values()].flatMap((each) => each.results);
+  const count = (verdict: boolean): string => String(results.filter((each) => isReached(each) === verdict).length);
+  console.log(`${before}\n\n${formatTable(measured)}\n\n${count(true)} reached, ${count(false)} NOT reached`);
+}
