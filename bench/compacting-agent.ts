@@ -5,10 +5,16 @@ import type { PreparedAgent } from "../src/plugins/plugin.ts";
 import { textAt } from "./corpus.ts";
 import { prepareLoopingAgent } from "./looping-agent.ts";
 
-const OUTPUT_CHARS = 400;
 const SUMMARY_CHARS = 600;
-const KEPT_MESSAGES = 6;
 const KEPT_NOTES = 5;
+
+/** What is in its context. */
+export interface Kept {
+  /** Messages that stay when it compacts. */
+  readonly messages: number;
+  readonly outputChars: number;
+  readonly contextTokens: number;
+}
 
 interface CompactingAgent {
   readonly agent: PreparedAgent;
@@ -32,19 +38,19 @@ const notes = definePlugin({
   },
 });
 
-export const prepareCompactingAgent = async (): Promise<CompactingAgent> => {
+export const prepareCompactingAgent = async (kept: Kept): Promise<CompactingAgent> => {
   let compactions = 0;
   const compaction = definePlugin({
     name: "compaction",
     version: "1",
     module: import.meta.url,
     compact: ({ messages }) => {
-      const through = messages.at(-KEPT_MESSAGES)?.seq;
+      const through = messages.at(-kept.messages)?.seq;
       if (through === undefined) return Promise.resolve(null);
       compactions += 1;
       return Promise.resolve({ through, summary: textAt(through, SUMMARY_CHARS), kept: [] });
     },
   });
-  const agent = await prepareLoopingAgent({ outputChars: OUTPUT_CHARS, plugins: [compaction, notes] });
+  const agent = await prepareLoopingAgent({ outputChars: kept.outputChars, plugins: [compaction, notes] });
   return { agent, compactions: () => compactions };
 };

@@ -5,7 +5,7 @@ import type { Event } from "../src/core/events.ts";
 import { createState } from "../src/core/fold.ts";
 import { applyAndProject, columnsOf, mergeRows } from "../src/core/project.ts";
 import type { TaskState } from "../src/core/state.ts";
-import type { Claim, ClaimParams } from "../src/store/store.ts";
+import type { Claim, ClaimParams, CreateParams } from "../src/store/store.ts";
 import type { Program } from "./program.ts";
 
 /** Claims that are held for as long as a bench takes. */
@@ -66,7 +66,8 @@ export class LogWriter {
     return writer;
   }
 
-  async append(events: readonly Event[]): Promise<void> {
+  /** `children` are created with it. */
+  async append(events: readonly Event[], children: readonly CreateParams[] = []): Promise<void> {
     const { store, ports, agent } = this.#program;
     const { taskId, fence, revision } = this.#claim;
     const drafts = sealEvents(ports.hasher, { seq: this.state.seq, chain: this.#chain }, events, ports.random.salt);
@@ -83,6 +84,7 @@ export class LogWriter {
       columns: columnsOf(this.state),
       rows: mergeRows(rows),
       ...(taken === undefined ? {} : { taken }),
+      children,
     });
     this.#chain = drafts.at(-1)?.chain ?? this.#chain;
     for (const { body } of drafts) this.bytes += body.length;

@@ -5,12 +5,15 @@ import { isReached, type Bench, type Measured, type Row } from "./row.ts";
 import { bytes } from "./rows/bytes.ts";
 import { claim } from "./rows/claim.ts";
 import { growth } from "./rows/growth.ts";
+import { idle } from "./rows/idle.ts";
 import { snapshots } from "./rows/snapshots.ts";
 import { steady } from "./rows/steady.ts";
+import { takeover } from "./rows/takeover.ts";
+import { wake } from "./rows/wake.ts";
 import { formatTable, tableData } from "./table.ts";
 import { createTemporaryFolders } from "./temporary-folders.ts";
 
-const rows: readonly Row[] = [steady, growth, bytes, claim, snapshots];
+const rows: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
 
 /** The rows named on the command line, all without any. Throws for a name that is none. */
 const chosen = (names: readonly string[]): readonly Row[] => {

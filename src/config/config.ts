@@ -71,7 +71,7 @@ const agentSchema = Type.Object(
     identity: optional(Type.String()),
     system: optional(Type.String()),
     model: optional(Type.String({ minLength: 1 })),
-    settings: optional(Type.Omit(SettingsChange, ["model", "workspace"])),
+    settings: optional(Type.Omit(SettingsChange, ["model", "workspace"], strict)),
     mode: optional(words("conversation", "run", "oneShot")),
     onInterrupt: optional(words("continue", "pause")),
     plugins: optional(Type.Array(named)),
@@ -95,8 +95,11 @@ const configSchema = Compile(
   ),
 );
 
+/** Keywords that only say that another failed. */
+const summaries: readonly string[] = ["anyOf", "boolean"];
+
 const schemaFault = (value: unknown): string | null => {
-  const [error] = configSchema.Errors(value);
+  const error = configSchema.Errors(value).find(({ keyword }) => !summaries.includes(keyword));
   if (error === undefined) return null;
   const unknown = (error.params as { additionalProperties?: readonly string[] }).additionalProperties ?? [];
   const where = error.instancePath.split("/").slice(1).join(".") || "it";

@@ -55,9 +55,8 @@ const reasonOf = (error: unknown, url: string): string => {
   return line === undefined ? message : `line ${line}: ${message}`;
 };
 
-const load = async (path: string): Promise<Config> => {
+const load = async (path: string, name: string): Promise<Config> => {
   const url = pathToFileURL(path).href;
-  const name = relative(process.cwd(), path);
   let loaded: unknown;
   try {
     loaded = await runAsModule(url);
@@ -80,5 +79,5 @@ export const loadConfig = async (cwd: string, explicit?: string): Promise<Loaded
   const path = explicit === undefined ? findConfig(cwd) : resolve(cwd, explicit);
   if (path === null) return { config: {}, path: null };
   if (!existsSync(path)) throw new ConfigError(`there is no configuration at ${explicit ?? path}`);
-  return { config: await load(path), path };
+  return { config: await load(path, relative(cwd, path)), path };
 };

@@ -434,6 +434,14 @@ describe("starting calls", () => {
     expect(stepAfter([...log, over("unknown")])).toEqual(recovers(["c5_0", "unknown"]));
   });
 
+  test("a parked call whose input was redacted still gets what it waits for", () => {
+    const announced = skeletonOf(started("c5_0", "note", { effect: "internal" }));
+    const parked = [...calls(["note"]), announced, core("call_parked", { callId: "c5_0", on: "answer" })];
+    expect(stepAfter(parked)).toMatchObject({ do: "Wait", on: "answer" });
+    const answer = item("Answer", { question: "c5_0", text: "42" });
+    expect(stepAfter([...parked, taken(answer)])).toEqual(settles(["c5_0", "arrived"]));
+  });
+
   test("a call whose input was redacted does not start", () => {
     expect(stepAfter([...asked(), skeletonOf(replied([call("send")]))])).toEqual(settles(["c5_0", "skipped"]));
   });

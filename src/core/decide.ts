@@ -74,8 +74,9 @@ const entryOf = (state: TaskState, name: string) => state.tools.find((tool) => t
 
 const changesOutside = (call: Call): boolean => call.effect === "write" || call.effect === "destructive";
 
-/** It must not be dispatched any more: corrected away, or nobody knows its input. */
-const isCalledOff = (call: Call): boolean => call.superseded === true || call.redacted === true;
+/** It must not be dispatched any more: corrected away, or nobody knows its input. What is parked was, or will be asked. */
+const isCalledOff = (call: Call): boolean =>
+  call.superseded === true || (call.redacted === true && call.phase !== "parked");
 
 /** A started call that nobody runs any more; or one announced again whose second dispatch was called off. */
 const isLost = (call: Call, facts: Facts): boolean =>

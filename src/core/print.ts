@@ -12,11 +12,8 @@ const clip = (value: string, limit = LIMIT_CHARS): string => {
   return `${cut}…(${String(value.length)} chars)`;
 };
 
-/** What JSON leaves as it is and a terminal may obey, or break a line at. */
-const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-
 const quote = (value: string): string => {
-  const quoted = JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029]/g, escape);
+  const quoted = JSON.stringify(value);
   return quoted.length <= LIMIT_CHARS + 2 ? quoted : `${clip(quoted.slice(0, -1))}"`;
 };
 
@@ -118,10 +115,13 @@ const bodyText = (event: Event): string => {
   }
 };
 
-/** One line, without a line break. `width` is that of the seq column. */
+const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** One line, without a line break or anything else that a terminal obeys. `width` is that of the seq column. */
 export const printEvent = ({ seq, event }: Omit<Recorded, "at">, width = 2): string => {
   const mark = event.redacted === true ? "[redacted] " : "";
-  return `${String(seq).padStart(width)} ${event.type.padEnd(18)} ${mark}${bodyText(event)}`;
+  const line = `${String(seq).padStart(width)} ${event.type.padEnd(18)} ${mark}${bodyText(event)}`;
+  return line.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escape);
 };
 
 export const printLog = (log: readonly Omit<Recorded, "at">[]): string => {

@@ -122,18 +122,13 @@ const waitBackOff = async (run: Run, notBefore: number): Promise<boolean> => {
   const waitMs = notBefore - storeNow(run);
   if (waitMs <= 0) return true;
   if (!(await commitBeforeWait(run))) return false;
-  const news = new AbortController();
-  const stop = run.ports.store.subscribe((taskId) => {
-    if (taskId === run.claim.taskId) news.abort(new Error("news"));
-  });
+  if (run.watch.seenSeq > stateOf(run).inboxTaken) return false;
   try {
-    await run.ports.clock.sleep(waitMs, AbortSignal.any([news.signal, run.watch.control, run.stop, run.lease.lost]));
+    await run.ports.clock.sleep(waitMs, AbortSignal.any([run.watch.news, run.stop, run.lease.lost]));
     return true;
   } catch {
     run.lease.lost.throwIfAborted();
     return false;
-  } finally {
-    stop();
   }
 };
 

@@ -1,4 +1,4 @@
-// Looks at the inbox while a step is under way: a person's interrupt or cancel aborts the step, nothing else does.
+// Looks at the inbox while a step is under way: a person's interrupt or cancel aborts the step, anything else ends a pause.
 import { decodeItem } from "../core/codec.ts";
 import type { Store } from "../store/store.ts";
 
@@ -7,6 +7,8 @@ export interface InboxWatch {
   readonly claimedAt: number;
   /** Aborted when the inbox holds an untaken Interrupt or Cancel. A new signal after each take. */
   readonly control: AbortSignal;
+  /** Aborted when the inbox holds anything untaken. A new signal after each take. */
+  readonly news: AbortSignal;
   /** The inbox seq up to which this claim has looked. */
   readonly seenSeq: number;
   /** Everything up to `through` was taken: from now on only later items count. */
@@ -30,7 +32,8 @@ export const watchInbox = (
   claim: { readonly taskId: string; readonly fence: number },
   from: { readonly claimedAt: number; readonly seenSeq: number },
 ): InboxWatch => {
-  let controller = new AbortController();
+  let control = new AbortController();
+  let news = new AbortController();
   let seenSeq = from.seenSeq;
   let takenSeq = from.seenSeq;
   let looking: Promise<void> | null = null;
@@ -43,7 +46,8 @@ export const watchInbox = (
     seenSeq = Math.max(seenSeq, entries.at(-1)?.seq ?? 0);
     // What was taken while this looked has had its say.
     const untaken = entries.filter((entry) => entry.seq > takenSeq);
-    if (untaken.some((entry) => isControl(entry.body))) controller.abort(new Error("interrupted"));
+    if (untaken.length > 0) news.abort(new Error("news"));
+    if (untaken.some((entry) => isControl(entry.body))) control.abort(new Error("interrupted"));
   };
   const look = async (): Promise<void> => {
     again = true;
@@ -65,7 +69,10 @@ export const watchInbox = (
   return {
     claimedAt: from.claimedAt,
     get control() {
-      return controller.signal;
+      return control.signal;
+    },
+    get news() {
+      return news.signal;
     },
     get seenSeq() {
       return seenSeq;
@@ -73,7 +80,8 @@ export const watchInbox = (
     took: (through) => {
       takenSeq = Math.max(takenSeq, through);
       seenSeq = Math.max(seenSeq, through);
-      if (controller.signal.aborted) controller = new AbortController();
+      if (control.signal.aborted) control = new AbortController();
+      if (news.signal.aborted) news = new AbortController();
     },
     look,
     close: unsubscribe,

@@ -120,7 +120,7 @@ const factsOf = async (run: Run): Promise<Facts> => ({
   stoppedMidTurn: run.stoppedMidTurn,
   now: storeNow(run),
   context: await contextOf(run),
-  goals: goesOn(stateOf(run)) ? goalsOf(run) : null,
+  goals: goesOn(stateOf(run)) && stateOf(run).turn?.answer !== undefined ? goalsOf(run) : null,
 });
 
 /** Performs one step. Gives how the run ended, or null to go on. */

@@ -315,12 +315,32 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         const log = await create({ columns: { priority: 3, queue: "q", reason: null } });
         const { origin, agent, owner, root, mode } = log.columns;
         expect(await rowOf(log)).toEqual({
-          ...{ taskId: log.taskId, agent, owner, origin, parent: null, root, mode },
-          ...{ status: "ready", waitingOn: null, outcome: null, reason: null },
-          ...{ requires: ["agent:scribe"], queue: "q", priority: 3 },
-          ...{ createdAt: clock.wall(), updatedAt: clock.wall(), lastSeq: 1, head: toHex(log.chain) },
-          ...{ revision: expect.any(Number), redactions: 0, inboxSeq: 0, inboxTaken: 0 },
-          ...{ fence: expect.any(Number), claimedBy: null, held: null, nextTimerAt: null },
+          taskId: log.taskId,
+          agent,
+          owner,
+          origin,
+          parent: null,
+          root,
+          mode,
+          status: "ready",
+          waitingOn: null,
+          outcome: null,
+          reason: null,
+          requires: ["agent:scribe"],
+          queue: "q",
+          priority: 3,
+          createdAt: clock.wall(),
+          updatedAt: clock.wall(),
+          lastSeq: 1,
+          head: toHex(log.chain),
+          revision: expect.any(Number),
+          redactions: 0,
+          inboxSeq: 0,
+          inboxTaken: 0,
+          fence: expect.any(Number),
+          claimedBy: null,
+          held: null,
+          nextTimerAt: null,
         });
       });
 
@@ -413,8 +433,15 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         clock.pass(10);
         await append(log, claim, [told("a"), waits], { columns: { ...WAITING, priority: 7 } });
         expect(await rowOf(log)).toMatchObject({
-          ...{ status: "waiting", waitingOn: "input", outcome: "completed", priority: 7, agent: "scribe" },
-          ...{ lastSeq: 3, head: toHex(log.chain), updatedAt: clock.wall(), createdAt: clock.wall() - 10 },
+          status: "waiting",
+          waitingOn: "input",
+          outcome: "completed",
+          priority: 7,
+          agent: "scribe",
+          lastSeq: 3,
+          head: toHex(log.chain),
+          updatedAt: clock.wall(),
+          createdAt: clock.wall() - 10,
         });
       });
 
@@ -544,12 +571,13 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect(kept).toEqual([{ table: "collaborators", key: "__proto__", set: { seq: 2, by: "a" } }]);
       });
 
-      it("shares definitions by hash, and leaves out those that it does not know", async () => {
+      it("shares definitions by hash, keeps the first text, and leaves out those that it does not know", async () => {
         const [one, other] = [await create(), await create()];
         const text = JSON.stringify({ name: fresh("tool") });
         const definitions = [{ hash: definitionHash(text), text }];
         await append(one, await hold(one), [told("a")], { definitions });
-        await append(other, await hold(other), [told("a")], { definitions });
+        const forged = definitions.map(({ hash }) => ({ hash, text: "another text under the same hash" }));
+        await append(other, await hold(other), [told("a")], { definitions: forged });
         const hashes = [definitionHash("unknown"), definitionHash(text)];
         expect(await store.getDefinitions({ hashes })).toEqual(definitions);
         expect(await store.getDefinitions({ hashes: [] })).toEqual([]);
@@ -824,9 +852,9 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         clock.pass(LEASE_MS);
         const { claim, row, ...rest } = await given();
         const { claim: before, row: rowBefore, ...restBefore } = expected;
-        const moving = { fence: claim.fence, attempts: 2, now: clock.wall(), previousEndedAt: claim.previousEndedAt };
-        expect(claim).toEqual({ ...before, ...moving });
-        expect(row).toEqual({ ...rowBefore, fence: claim.fence });
+        const { fence, attempts, now, previousEndedAt } = claim;
+        expect(claim).toEqual({ ...before, fence, attempts, now, previousEndedAt });
+        expect(row).toEqual({ ...rowBefore, fence });
         expect(rest).toEqual({ ...restBefore, bundle: { ...restBefore.bundle, row } });
       });
     });
@@ -1042,7 +1070,11 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         clock.pass(105);
         const claim = await hold(log);
         expect(claim.inbox[1]).toEqual({
-          ...{ seq: 2, at: clock.wall(), by: "core", key: `timer:t:${String(at)}`, body: fired("t", at) },
+          seq: 2,
+          at: clock.wall(),
+          by: "core",
+          key: `timer:t:${String(at)}`,
+          body: fired("t", at),
         });
         expect(await rowOf(log)).toMatchObject({ inboxSeq: 2, nextTimerAt: null });
       });
@@ -1143,7 +1175,10 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
 
     describe("what an append carries", () => {
       const carrying = (log: { taskId: string }, item: NewItem, key = fresh("key")) => ({
-        ...{ taskId: log.taskId, by: "task:child", key, item },
+        taskId: log.taskId,
+        by: "task:child",
+        key,
+        item,
       });
 
       it("posts to other tasks in the same transaction", async () => {
@@ -1595,6 +1630,22 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         clock.pass(5_000);
         await holdBack(log, "build 1");
         expect(await rowOf(log)).toMatchObject({ held: { count: 3, build: "build 1" } });
+      });
+
+      it("tells a claim how often its own build held the task", async () => {
+        const log = await create();
+        expect(await hold(log)).toMatchObject({ holds: 0 });
+        clock.pass(LEASE_MS);
+        for (let index = 0; index < 2; index += 1) {
+          await holdBack(log, "build 1");
+          clock.pass(1_000);
+        }
+        expect(await hold(log, { build: "build 2" })).toMatchObject({ holds: 0 });
+        clock.pass(LEASE_MS);
+        const claim = await hold(log, { build: "build 1" });
+        expect(claim).toMatchObject({ holds: 2 });
+        await store.release({ taskId: log.taskId, fence: claim.fence, kind: "stop" });
+        expect(await hold(log, { build: "build 1" })).toMatchObject({ holds: 0 });
       });
 
       it("is no longer held once a holder stops or parks it", async () => {
@@ -2092,9 +2143,11 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
       it("numbers the items of an import after those that its log has taken", async () => {
         const { bundle } = await lived();
         const log = await take(bundle);
+        const claim = await hold(log);
+        await append(log, claim, [waits], { inboxSeen: bundle.row.inboxTaken });
         const receipt = await post(log, say("a"));
         expect(receipt.seq).toBeGreaterThan(bundle.row.inboxTaken);
-        expect(texts((await hold(log)).inbox)).toEqual(["a"]);
+        expect(texts(await untaken(log, claim))).toEqual(["a"]);
       });
 
       it("goes on with an imported log, in a chain that still holds", async () => {

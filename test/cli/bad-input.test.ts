@@ -37,7 +37,12 @@ const table: readonly Bad[] = [
   { name: "an empty objective", args: ["run", " "], code: 2, says: "an objective that says something" },
   { name: "a number that is none", args: [...run, "--max-steps", "many"], code: 2, says: '--max-steps .*not "many"' },
   { name: "zero steps", args: [...run, "--max-steps", "0"], code: 2, says: "whole number of at least 1" },
-  { name: "a mode that is none", args: [...run, "--mode", "chat"], code: 2, says: "--mode must be conversation or run" },
+  {
+    name: "a mode that is none",
+    args: [...run, "--mode", "chat"],
+    code: 2,
+    says: "--mode must be conversation or run",
+  },
   {
     name: "a bad variable",
     args: run,
@@ -49,7 +54,12 @@ const table: readonly Bad[] = [
   { name: "a workspace that is not there", args: [...run, "--workspace", "gone"], code: 2, says: "is not a folder" },
   { name: "Postgres", args: [...run, "--db", "postgres://h/d"], code: 2, says: "this build has no Postgres" },
   { name: "another scheme", args: [...run, "--db", "mysql://h/d"], code: 2, says: "mysql:// is not a scheme" },
-  { name: "an unknown model", args: [...run, "--model", "gpt"], code: 1, says: 'no model "gpt"; known are demo, scripted' },
+  {
+    name: "an unknown model",
+    args: [...run, "--model", "gpt"],
+    code: 1,
+    says: 'no model "gpt"; known are demo, scripted',
+  },
   { name: "an unknown agent", args: [...run, "--agent", "bob"], code: 1, says: 'no agent "bob"; known are default' },
   { name: "a script that is not there", args: [...run, "--model", "scripted:no.jsonl"], code: 1, says: "no such file" },
   {
@@ -60,8 +70,19 @@ const table: readonly Bad[] = [
     says: /s\.jsonl:2: not JSON/,
   },
   { name: "no database", args: ["tasks"], code: 1, says: "no database at .perdure/tasks.db: perdure run makes one" },
-  { name: "a configuration that is not there", args: [...run, "--config", "c.ts"], code: 1, says: "no configuration at c" },
-  { name: "a configuration that does not parse", files: config("export default {\n ]"), args: run, code: 1, says: "line 2" },
+  {
+    name: "a configuration that is not there",
+    args: [...run, "--config", "c.ts"],
+    code: 1,
+    says: "no configuration at c",
+  },
+  {
+    name: "a configuration that does not parse",
+    files: config("export default {\n ]"),
+    args: run,
+    code: 1,
+    says: "line 2",
+  },
   {
     name: "a configuration that throws",
     files: config(`throw new Error("no\\nkey")`),
@@ -76,7 +97,13 @@ const table: readonly Bad[] = [
     code: 1,
     says: "Cannot find package 'nowhere-to-be-found'",
   },
-  { name: "a configuration without a default", files: config("export {}"), args: run, code: 1, says: "exports no config" },
+  {
+    name: "a configuration without a default",
+    files: config("export {}"),
+    args: run,
+    code: 1,
+    says: "exports no config",
+  },
   {
     name: "a configuration with an unknown field",
     files: config("export default { agnets: [] }"),
@@ -102,7 +129,8 @@ export default { agents: [{ name: "a", plugins: [fs()], tools: [tool] }] }`),
   },
   {
     name: "a tool whose input is no object",
-    files: config(`const tool = { name: "T", description: "", effect: "read", inputSchema: { type: "string" }, execute: () => "" };
+    files:
+      config(`const tool = { name: "T", description: "", effect: "read", inputSchema: { type: "string" }, execute: () => "" };
 export default { agents: [{ name: "a", tools: [tool] }] }`),
     args: run,
     code: 1,

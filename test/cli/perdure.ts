@@ -9,6 +9,9 @@ import type { TaskView } from "../../src/client/show-task.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
+/** Node keeps compiled modules here, so that each process of a test starts in half the time. */
+const compileCache = fileURLToPath(new URL("../../node_modules/.cache/node-compile", import.meta.url));
+
 export interface Finished {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -39,7 +42,7 @@ export interface Place {
 const run = (folder: string, args: readonly string[], env: Readonly<Record<string, string>>): Running => {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
-    env: { PATH: process.env["PATH"], HOME: folder, PERDURE_LEASE_MS: "300", ...env },
+    env: { PATH: process.env["PATH"], HOME: folder, PERDURE_LEASE_MS: "300", NODE_COMPILE_CACHE: compileCache, ...env },
   });
   let [stdout, stderr] = ["", ""];
   const waiting = new Set<() => void>();

@@ -54,22 +54,22 @@ test("log prints the events of that task, one a line", async () => {
     printed.map((line) =>
       line
         .replace(/[0-9a-f]{8}…/, "…")
-        .slice(0, 60)
+        .slice(0, 50)
         .trimEnd(),
     ),
   ).toEqual([
-    expect.stringMatching(/^ 1 TaskCreated {8}agent=default {2}mode=conversation {2}owner=loc/),
+    " 1 TaskCreated        agent=default  mode=conversat",
     expect.stringMatching(/^ 2 ExtensionRecorded {2}core\/prompts {3}\{identity: /),
     expect.stringMatching(/^ 3 ExtensionRecorded {2}core\/plugins {3}\{pins: \[\{name: fs,/),
-    ' 4 InputTaken         items=[Say "what is in a.txt?"]  throu',
-    " 5 ModelCalled        model=scripted:replies.jsonl  request_h",
-    " 6 ModelReplied       tool_use Read {file_path: a.txt}   stop",
+    ' 4 InputTaken         items=[Say "what is in a.txt?"',
+    " 5 ModelCalled        model=scripted:replies.jsonl",
+    " 6 ModelReplied       tool_use Read {file_path: a.t",
     " 7 ToolStarted        c6_0 Read {file_path: a.txt}",
     expect.stringMatching(/^ 8 ExtensionRecorded {2}fs\/read {8}\{path: /),
     expect.stringMatching(/^ 9 ToolFinished {7}c6_0 "\s*1\\thello world/),
-    "10 ModelCalled        model=scripted:replies.jsonl  request_h",
-    '11 ModelReplied       "It says hello world."   stop_reason=en',
-    "12 Waiting            on=input  outcome=completed  detail={an",
+    "10 ModelCalled        model=scripted:replies.jsonl",
+    '11 ModelReplied       "It says hello world."   stop_',
+    "12 Waiting            on=input  outcome=completed  d",
   ]);
 });
 
@@ -124,7 +124,7 @@ test("a oneShot ends with its answer: exit 0; one that fails: exit 1", async () 
     status: "ended",
     outcome: "failed",
     reason: "model_bad_request",
-    problem: expect.stringContaining("holds 0 replies"),
+    problem: expect.stringContaining("no reply 1"),
   });
 });
 

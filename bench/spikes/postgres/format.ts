@@ -6,14 +6,17 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { deserialize, serialize } from "node:v8";
 import { decodeEvent } from "../../../src/core/codec.ts";
+import { FIRST_CHAIN, sealEvents, type SealedEvent } from "../../../src/core/envelope.ts";
 import type { Event } from "../../../src/core/events.ts";
 import { apply, createState } from "../../../src/core/fold.ts";
 import { applyAndProject, columnsOf } from "../../../src/core/project.ts";
+import { checkLog } from "../../../src/store/check-log.ts";
+import { nodeHasher } from "../../../src/store/node-hasher.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { Envelope, Seal } from "../../../src/store/store.ts";
 import { runLoop } from "../../steady-loop.ts";
 import { open, seal } from "./costs.ts";
-import { cycle, draftsAfter } from "./fixture.ts";
+import { cycle } from "./fixture.ts";
 import { best, median } from "./measure.ts";
 
 const sealed: Seal = { seal, open };
@@ -58,7 +61,13 @@ const appendsPerSecond = async (path: string, cycles: number, options: { seal?: 
   const store = await openSqliteStore({ path, ...options });
   const columns = columnsOf(createState("task", { seq: 1, at: 0, event: created }));
   const task = { taskId: "task", secret: randomBytes(32), columns, rows: [] };
-  await store.createTask({ task, drafts: draftsAfter(0, [created]), items: [] });
+  let after: { readonly seq: number; readonly chain: Uint8Array } = { seq: 0, chain: FIRST_CHAIN };
+  const draftsOf = (events: readonly Event[]): readonly SealedEvent[] => {
+    const drafts = sealEvents(nodeHasher, after, events, () => randomBytes(16));
+    after = drafts.at(-1) ?? after;
+    return drafts;
+  };
+  await store.createTask({ task, drafts: draftsOf([created]), items: [] });
   const claim = await store.claim({
     ...{ worker: "w", leaseMs: 600_000, build: "b", taskId: "task" },
     ...{ offers: columns.requires, snapshotVersions: {} },
@@ -68,15 +77,19 @@ const appendsPerSecond = async (path: string, cycles: number, options: { seal?: 
   const began = performance.now();
   for (let n = 0; n < cycles; n += 1) {
     const [called, replied, started, finished] = cycle(n, 1000);
-    for (const pair of [[replied, started] as const, [finished, called] as const]) {
-      const seq = 1 + n * 4 + (pair[0] === replied ? 0 : 2);
-      const events = pair.filter((event) => event !== undefined);
-      await store.append({ taskId: "task", fence, revision, drafts: draftsAfter(seq, events), columns: {}, rows: [] });
+    for (const pair of [
+      [replied, started],
+      [finished, called],
+    ]) {
+      const drafts = draftsOf(pair.filter((event) => event !== undefined));
+      await store.append({ taskId: "task", fence, revision, drafts, columns: {}, rows: [] });
     }
   }
   const speed = (cycles * 2000) / (performance.now() - began);
-  const log = await store.read({ taskId: "task" });
-  if (log.length !== 1 + cycles * 4) throw new Error("the log does not read back");
+  const [entries, row] = [await store.read({ taskId: "task" }), await store.getTask({ taskId: "task" })];
+  if (row === null || entries.length !== 1 + cycles * 4) throw new Error("the log does not read back");
+  const [finding] = checkLog({ taskId: "task", entries, redactions: [], row, hasher: nodeHasher });
+  if (finding !== undefined) throw new Error(finding.what);
   await store.close();
   return speed;
 };

@@ -1,6 +1,8 @@
 // Figures on Postgres: each beside the floor that it is a ratio of, taken in turns in the same run.
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type pg from "pg";
+import { pidOf } from "./arena.ts";
 import { claim, claimAndLoadText, claimText, claimValues, eventsText, loadText, renew } from "./claim.ts";
 import { addTask, append, cycle, draftsAfter, itemOf, laneOf, post, type Way } from "./fixture.ts";
 import type { Server } from "./server.ts";
@@ -60,12 +62,25 @@ export interface AppendFigure {
   readonly cyclesPerSecond: number;
   /** Of the append by hand in the same round; the median over the rounds. */
   readonly ofHand: number;
+  /** CPU time of a cycle (us), this process and its connections' backends, in the best round: a busy machine changes it less. */
+  readonly cpuPerCycle: number;
 }
+
+/** CPU time (us) that this process and these backends have used so far. */
+const cpuOf = (pids: readonly number[]): number => {
+  const { user, system } = process.cpuUsage();
+  const backends = pids.map(
+    (pid) => Number(readFileSync(`/proc/${String(pid)}/schedstat`, "utf8").split(" ")[0]) / 1000,
+  );
+  return user + system + backends.reduce((sum, used) => sum + used, 0);
+};
 
 /** Cycles per second, each connection with a task of its own; the ways take turns so that they meet the same machine. */
 export const measureAppends = async (server: Server, connections: number, rounds: number): Promise<AppendFigure[]> => {
   const clients = await Promise.all(Array.from({ length: connections }, () => server.connect()));
+  const pids = await Promise.all(clients.map(pidOf));
   const ways = ["hand", "statement", "function"] as const;
+  const cpu = new Map<string, number[]>(ways.map((way) => [way, []]));
   const seqs = new Map<string, number>();
   for (const way of ways) {
     for (const [n, client] of clients.entries()) {
@@ -79,6 +94,7 @@ export const measureAppends = async (server: Server, connections: number, rounds
   for (let round = 0; round < rounds; round += 1) {
     for (const way of ways) {
       const began = performance.now();
+      const used = cpuOf(pids);
       const work = clients.map(async (client, n) => {
         const taskId = `${way}-${String(connections)}-${String(n)}`;
         for (let done = 0; done < cycles; done += 1) {
@@ -88,7 +104,9 @@ export const measureAppends = async (server: Server, connections: number, rounds
         }
       });
       await Promise.all(work);
-      if (round > 0) speeds.get(way)?.push((cycles * connections * 1000) / (performance.now() - began));
+      if (round === 0) continue;
+      speeds.get(way)?.push((cycles * connections * 1000) / (performance.now() - began));
+      cpu.get(way)?.push((cpuOf(pids) - used) / (cycles * connections));
     }
   }
   for (const client of clients) await client.end();
@@ -96,7 +114,8 @@ export const measureAppends = async (server: Server, connections: number, rounds
   return ways.map((way) => {
     const own = speeds.get(way) ?? [];
     const ratios = own.map((speed, index) => speed / (hand[index] ?? speed));
-    return { way, connections, cyclesPerSecond: median(own), ofHand: median(ratios) };
+    const cpuPerCycle = best(cpu.get(way) ?? []);
+    return { way, connections, cyclesPerSecond: median(own), ofHand: median(ratios), cpuPerCycle };
   });
 };
 

@@ -6,7 +6,7 @@ import { Compile } from "typebox/compile";
 import { NothingHappened, type TypedTool } from "../plugin.ts";
 import { nameOf, readCurrent, replaceFile } from "./files.ts";
 import { isAsSeen, lastSeen, recordSeen, requireSeen } from "./seen.ts";
-import { decodeText, encodeText, withLf, type FileText } from "./text.ts";
+import { counted, decodeText, encodeText, withLf, type FileText } from "./text.ts";
 
 const Input = Type.Object(
   {
@@ -97,7 +97,7 @@ export const edit: TypedTool<typeof Input> = {
     const { text, places } = applied(file, given, name);
     const written = await replaceFile(context, file_path, before, encodeText({ ...file, text }));
     recordSeen(context, "write", written);
-    return { content: `Edited ${name} (${String(places)} place${places === 1 ? "" : "s"}).`, resources: [name] };
+    return { content: `Edited ${name} (${counted(places, "place")}).`, resources: [name] };
   },
   /** Before the call the file held what was last seen of it. */
   async verify(receipt, context) {

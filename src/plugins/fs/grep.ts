@@ -13,7 +13,9 @@ const Input = Type.Object(
   {
     pattern: Type.String({ minLength: 1, description: "A regular expression, in ripgrep's syntax." }),
     path: Type.Optional(Type.String({ minLength: 1, description: "A file or folder. Default: the workspace." })),
-    glob: Type.Optional(Type.String({ minLength: 1, description: 'Only files that match, such as "*.ts".' })),
+    glob: Type.Optional(
+      Type.String({ minLength: 1, description: 'Only files that match, such as "*.ts" or "**/test/*.js".' }),
+    ),
     output_mode: Type.Optional(
       Type.Enum(["files_with_matches", "content", "count"], {
         description: "Paths (default), matching lines, or the number of matching lines in each file.",

@@ -4,7 +4,7 @@ import { ExecError, type FileContent } from "../../exec/exec.ts";
 import { NothingHappened, type ToolContext, type TypedTool } from "../plugin.ts";
 import { nameOf, refused } from "./files.ts";
 import { recordSeen } from "./seen.ts";
-import { cut, decodeText } from "./text.ts";
+import { counted, cut, decodeText } from "./text.ts";
 
 const LINES = 2_000;
 const LINE_CHARS = 2_000;
@@ -63,7 +63,7 @@ export const read: TypedTool<typeof Input> = {
     if (decoded === null) throw new NothingHappened(`${name} is not text: it is binary, or not UTF-8.`);
     const lines = linesOf(decoded.text);
     if (offset > Math.max(1, lines.length)) {
-      throw new NothingHappened(`${name} has ${String(lines.length)} lines; there is no line ${String(offset)}.`);
+      throw new NothingHappened(`${name} has ${counted(lines.length, "line")}; there is no line ${String(offset)}.`);
     }
     recordSeen(context, "read", file);
     if (lines.length === 0) return "(the file is empty)";

@@ -1,14 +1,19 @@
 // ripgrep, run through exec: what Glob and Grep share.
 import { NothingHappened, type ToolContext } from "../plugin.ts";
 import { nameOf, refused } from "./files.ts";
+import { counted } from "./text.ts";
 
-/** Hidden files are files too; what version control and perdure keep for themselves is not the task's. */
-const ALWAYS = ["--no-config", "--color=never", "--hidden", "--glob=!.git", "--glob=!.perdure", "--sort=path"];
+/** Hidden files are files too. What is left out follows from the workspace, not from this machine's settings. */
+const ALWAYS = ["--no-config", "--no-ignore-global", "--no-require-git", "--hidden", "--color=never", "--sort=path"];
+/** What version control and perdure keep for themselves is not the task's. Last, so that no other glob brings it back. */
+const NEVER = ["--glob=!.git", "--glob=!.perdure*"];
 
 /** Imported when first used: on a platform that the package has no binary for, the other tools still work. */
 const binary = async (): Promise<string> => (await import("@vscode/ripgrep")).rgPath;
 
 export interface Found {
+  /** Where was searched, relative to the workspace. */
+  readonly searched: string;
   /** In the order of their paths, which are relative to the workspace. */
   readonly lines: readonly string[];
   /** What could not be looked at, in ripgrep's words, or that there was too much to keep. */
@@ -28,9 +33,10 @@ const searchedPath = async (context: ToolContext, path: string): Promise<string>
 /** The lines that ripgrep prints when run with `args` on `path`. Throws NothingHappened where it cannot search at all. */
 export const ripgrep = async (context: ToolContext, args: readonly string[], path = "."): Promise<Found> => {
   const searched = await searchedPath(context, path);
-  const argv = [await binary(), ...ALWAYS, ...args, "--", searched === "" ? "./" : searched] as const;
+  const place = searched === "" ? "./" : searched;
+  const argv: [string, ...string[]] = [await binary(), ...ALWAYS, ...args, ...NEVER, "--", place];
   const { exitCode, stdout, stderr, truncated } = await context.exec
-    .run({ argv: [...argv], signal: context.signal })
+    .run({ argv, signal: context.signal })
     .catch((error: unknown) => {
       throw refused(error);
     });
@@ -43,13 +49,13 @@ export const ripgrep = async (context: ToolContext, args: readonly string[], pat
   const [complaint = ""] = decoder.decode(stderr).trim().split("\n");
   if (exitCode > 1 && lines.length === 0) throw new NothingHappened(decoder.decode(stderr).trim());
   const note = truncated ? "there is more than can be shown" : exitCode > 1 ? complaint : null;
-  return { lines, note };
+  return { searched, lines, note };
 };
 
 /** The first `limit` lines, and a last one that says what is missing. */
-export const showFound = ({ lines, note }: Found, limit: number, none: string): string => {
+export const showFound = ({ lines, note }: Omit<Found, "searched">, limit: number, none: string): string => {
   const more = lines.length - limit;
-  const notes = [...(more > 0 ? [`${String(more)} more lines`] : []), ...(note === null ? [] : [note])];
+  const notes = [...(more > 0 ? [`${counted(more, "more line")}`] : []), ...(note === null ? [] : [note])];
   const shown = lines.length === 0 ? [none] : lines.slice(0, limit);
   return [...shown, ...(notes.length > 0 ? [`(${notes.join("; ")})`] : [])].join("\n");
 };

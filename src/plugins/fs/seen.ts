@@ -30,7 +30,7 @@ const seen = Compile(Seen);
 export const reducer: Reducer = {
   initial: (): FsState => ({ files: [] }),
   reduce(state, { extension, data }) {
-    if (extension !== "fs" || !seen.Check(data)) return state;
+    if (extension !== "fs" ) return state;
     const others = (state as FsState).files.filter(({ path }) => path !== data.path);
     return { files: [...others, data].slice(-KEPT_PATHS) } satisfies FsState;
   },

@@ -31,3 +31,6 @@ export const cut = (text: string, limit: number): string => {
   const end = /[\uD800-\uDBFF]/.test(text.charAt(limit - 1)) ? limit - 1 : limit;
   return `${text.slice(0, end)}… (cut: ${String(text.length)} characters)`;
 };
+
+/** A number and what it counts. */
+export const counted = (number: number, noun: string): string => `${String(number)} ${noun}${number === 1 ? "" : "s"}`;

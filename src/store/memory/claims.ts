@@ -90,7 +90,14 @@ export const claim = (state: State, params: ClaimParams): Claim | null => {
   const { taskId, fence, revision, attempts, previousEndedAt } = task;
   const holds = task.holds.get(params.build)?.count ?? 0;
   return {
-    ...{ taskId, fence, epoch: EPOCH, revision, attempts, holds, previousEndedAt, now },
+    taskId,
+    fence,
+    epoch: EPOCH,
+    revision,
+    attempts,
+    holds,
+    previousEndedAt,
+    now,
     agent: task.columns.agent,
     secret: task.secret.slice(),
     lastSeq: task.events.length,

@@ -19,12 +19,28 @@ export const newTask = (
   if (state.tasks.has(taskId)) throw new StoreError("conflict", `there is a task ${taskId} already`);
   const now = nowOf(state);
   return {
-    ...{ taskId, createdAt: now, updatedAt: now, createdSeq: 0, ended: false, revision: 1 },
-    ...{ inboxSeq: 0, inboxTaken: 0, fence: 0, lease: null, attempts: 0, previousEndedAt: null },
+    taskId,
+    createdAt: now,
+    createdSeq: 0,
     columns: structuredClone(columns),
+    updatedAt: now,
+    ended: false,
     secret: secret.slice(),
-    ...{ events: [], redactions: [], items: new Map(), holds: new Map(), rows: new Map() },
-    ...{ definitions: new Set(), snapshots: new Map(), files: new Map() },
+    revision: 1,
+    events: [],
+    redactions: [],
+    items: new Map(),
+    inboxSeq: 0,
+    inboxTaken: 0,
+    fence: 0,
+    lease: null,
+    attempts: 0,
+    previousEndedAt: null,
+    holds: new Map(),
+    rows: new Map(),
+    definitions: new Set(),
+    snapshots: new Map(),
+    files: new Map(),
   };
 };
 
@@ -89,7 +105,13 @@ export const rowOf = (state: State, task: StoredTask): TaskRow => {
   const { historyFrom: _, ...columns } = structuredClone(task.columns);
   return {
     ...columns,
-    ...{ taskId, createdAt, updatedAt, revision, inboxSeq, inboxTaken, fence },
+    taskId,
+    createdAt,
+    updatedAt,
+    revision,
+    inboxSeq,
+    inboxTaken,
+    fence,
     lastSeq: task.events.length,
     head: headOf(task.events),
     redactions: task.redactions.length,

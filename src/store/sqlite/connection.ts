@@ -3,7 +3,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { StoreError, type Seal } from "../store.ts";
-import { isBusy, refusalOf } from "./sqlite-error.ts";
+import { isBusy, refusalOf } from "./refusal.ts";
 import type { StoreClock } from "./store-clock.ts";
 
 /** What a statement's parameters are bound to: by place, or the first of them an object, by name. */
@@ -100,24 +100,25 @@ export class Connection {
 
   /** Runs statements that see one state of the database. `now` is the store's clock. */
   read<T>(work: (now: number) => T): Promise<T> {
-    return this.#transaction("BEGIN", () => work(this.clock.now(this)));
+    // Ended by a rollback, which works on a damaged file too.
+    return this.#transaction("BEGIN", "ROLLBACK", () => work(this.clock.now(this)));
   }
 
   /** Runs statements that change the database together, or not at all. */
   write<T>(work: (now: number) => T): Promise<T> {
-    return this.#transaction("BEGIN IMMEDIATE", () => {
+    return this.#transaction("BEGIN IMMEDIATE", "COMMIT", () => {
       this.#options.checkSchema();
       return work(this.clock.tick(this));
     });
   }
 
-  async #transaction<T>(begin: string, work: () => T): Promise<T> {
+  async #transaction<T>(begin: string, end: string, work: () => T): Promise<T> {
     return untilFree(this.name, this.#options.busyMs, () => {
       if (this.#closed) throw new StoreError("unavailable", `${this.name}: this store was closed`);
       this.run(begin);
       try {
         const result = work();
-        this.run("COMMIT");
+        this.run(end);
         return result;
       } catch (error) {
         // SQLite itself rolls back after some errors (a full disk); a second rollback would hide the first error.
@@ -128,8 +129,8 @@ export class Connection {
   }
 
   /**
-   * Copies the log of changes into the file and cuts it, so that what was overwritten is gone. Tried for a while; a reader
-   * that stays longer leaves it to the next one, and to the last close.
+   * Copies the log of changes into the file and cuts it, so that what was overwritten is gone. Tried for a while; a
+   * reader that stays longer leaves it to the next one, and to the last close.
    */
   async checkpoint(): Promise<void> {
     for (let tries = 1; tries <= CHECKPOINT_TRIES && !this.#cut(); tries += 1) await pause(tries);

@@ -1,11 +1,11 @@
 // Opening a database file: told from every other kind of file before anything is written, made when it is not there.
 // It is never opened but through SQLite: to close a file drops the locks that SQLite has on it in this process.
-import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../store.ts";
-import { isDamage, refusalOf } from "./sqlite-error.ts";
+import { isDamage, refusalOf, systemCode } from "./refusal.ts";
 
 /** "perd", in the file's header. */
 export const APPLICATION_ID = 0x70657264;
@@ -43,23 +43,21 @@ const requireWritable = (path: string): void => {
 
 /** An empty file that nobody else may read, with its directories. Whoever comes second finds it there. */
 const createEmpty = (path: string): void => {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(path, "wx", 0o600));
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST" && statSync(path).isFile()) return;
-    const told = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError("unavailable", `${path} cannot be created: ${told}`, { cause });
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
   }
 };
 
 /** Opens the file for reading and writing; nothing is written yet. Codes: `damaged`, `unavailable`. */
 export const openFile = (path: string): DatabaseSync => {
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (file === undefined) createEmpty(path);
-  else if (!file.isFile()) throw foreign(path, file.isDirectory() ? "a directory" : "no file");
   try {
-    if (file !== undefined && file.size > 0) requireOurs(path);
+    if (!existsSync(path)) createEmpty(path);
+    const file = statSync(path);
+    if (!file.isFile()) throw foreign(path, file.isDirectory() ? "a directory" : "no file");
+    if (file.size > 0) requireOurs(path);
     requireWritable(path);
     // Busy is answered by trying again without blocking (connection.ts), not by SQLite.
     return new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: true });

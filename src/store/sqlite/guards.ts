@@ -1,4 +1,4 @@
-// Renews claims from a thread with a connection of its own, so that a tool that blocks this one does not cost the claim.
+// Renews claims from a thread with a connection of its own: a tool that blocks this thread does not cost the claim.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
@@ -48,7 +48,7 @@ export class Guards {
   #start(): Worker {
     const thread = new Worker(file, { workerData: this.#path });
     thread.unref();
-    // Its holder renews too: a thread that fails is missed only while this one is blocked. The next claim starts another.
+    // Its holder renews too: a thread that fails is missed only while this one is blocked. The next claim starts anew.
     thread.on("error", () => {
       if (this.#thread === thread) this.#thread = undefined;
     });

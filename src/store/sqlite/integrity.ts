@@ -1,7 +1,7 @@
 // The store's own consistency: pages, rows that lost what they belong to, and counters. Logs are checked elsewhere.
 import type { Finding } from "../store.ts";
 import type { Connection } from "./connection.ts";
-import { isDamage } from "./sqlite-error.ts";
+import { isDamage } from "./refusal.ts";
 
 /** Queries that give one row per fault: the task's id, the event's seq or null, and what is wrong. */
 const faults: readonly string[] = [
@@ -10,7 +10,7 @@ const faults: readonly string[] = [
    WHERE lastSeq <> ifnull(last, 0)`,
   `SELECT id, NULL AS seq, 'its log has ' || n || ' events of ' || lastSeq AS what
    FROM tasks JOIN (SELECT task, count(*) AS n FROM events GROUP BY task) USING (task) WHERE n <> lastSeq`,
-  `SELECT id, NULL AS seq, 'its row counts ' || redactions || ' redactions of ' || n AS what
+  `SELECT id, NULL AS seq, 'its row counts ' || redactions || ' redactions of ' || ifnull(n, 0) AS what
    FROM tasks LEFT JOIN (SELECT task, count(*) AS n FROM redactions GROUP BY task) USING (task)
    WHERE redactions <> ifnull(n, 0)`,
   `SELECT id, NULL AS seq, 'its row ends the inbox at ' || inboxSeq || ', its items end at ' || last AS what

@@ -27,8 +27,10 @@ const versionOf = (database: DatabaseSync): number => Number(pragma(database, "u
 export const requireKnown = (path: string, database: DatabaseSync, known = migrations.length): number => {
   const version = versionOf(database);
   if (version <= known) return version;
-  const told = `${path} has schema ${String(version)}, written by a newer perdure; this one knows schemas up to ${String(known)}`;
-  throw new StoreError("newer_version", told);
+  throw new StoreError(
+    "newer_version",
+    `${path} has schema ${String(version)}, written by a newer perdure; this one knows schemas up to ${String(known)}`,
+  );
 };
 
 /** Refuses (`newer_version`) once a newer perdure has changed the schema under an open connection. */

@@ -1,19 +1,14 @@
 // Runs the contract suite on the SQLite store.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { temporaryFolder } from "../../../test/sqlite/log-writer.ts";
 import { storeContract } from "../store.contract.ts";
 import type { Store } from "../store.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
-/** Without a disk, where there is such a place: how long a commit takes is not what these tests show. */
-const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
-
 storeContract("the SQLite store", async (options) => {
-  const folder = mkdtempSync(join(root, "perdure-"));
-  const path = join(folder, "tasks.db");
+  const folder = temporaryFolder();
+  const path = folder.path("tasks.db");
   const stores: Store[] = [];
   const reopen = async (): Promise<Store> => {
     const store = await openSqliteStore({ path, ...options });
@@ -42,7 +37,7 @@ storeContract("the SQLite store", async (options) => {
     },
     dispose: async () => {
       for (const store of stores) await store.close();
-      rmSync(folder, { recursive: true, force: true });
+      folder[Symbol.dispose]();
     },
   };
 });

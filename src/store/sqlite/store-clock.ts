@@ -1,5 +1,5 @@
-// The store's clock: the wall clock, but for every process and over restarts it never goes back. After a jump back it goes
-// on at the pace of the monotonic clock, so that timers and back-offs of seconds still take seconds.
+// The store's clock: the wall clock, but for every process and over restarts it never goes back. After a jump back it
+// goes on at the pace of the monotonic clock, so that timers and back-offs of seconds still take seconds.
 import type { Clock } from "../store.ts";
 import type { Connection } from "./connection.ts";
 

@@ -27,8 +27,8 @@ export interface Guarded {
   readonly readyAt: number | null;
 }
 
-const GUARDED = `SELECT task, id, agent, status, lane, updatedAt, lastSeq, head, revision, redactions, inboxSeq, inboxTaken,
-  nextTimerAt, fence, claimedBy, leaseUntil, readyAt FROM tasks WHERE id = ?`;
+const GUARDED = `SELECT task, id, agent, status, lane, updatedAt, lastSeq, head, revision, redactions, inboxSeq,
+  inboxTaken, nextTimerAt, fence, claimedBy, leaseUntil, readyAt FROM tasks WHERE id = ?`;
 
 export const findTask = (connection: Connection, taskId: string): Guarded | undefined =>
   connection.get<Guarded>(GUARDED, taskId);

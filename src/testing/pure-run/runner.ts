@@ -154,8 +154,7 @@ const factsOf = (run: PureRun): Facts => {
   fireTimers(run);
   const { announced, unverified, stoppedMidTurn, now, context, goals, choices } = run;
   const untaken = run.inbox.length > 0;
-  const moved = goals === null ? null : { ...goals, progress: goals.progress && !choices.spent };
-  return { untaken, announced, unverified, stoppedMidTurn, now, context, goals: moved };
+  return { untaken, announced, unverified, stoppedMidTurn, now, context, goals: choices.spent ? null : goals };
 };
 
 /** What the task waits for comes. */

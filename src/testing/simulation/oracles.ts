@@ -42,7 +42,7 @@ const logOracle = (log: readonly Recorded[], faults: string[]): void => {
 };
 
 /** Each accepted item is consumed exactly once, unless the task ended first. */
-const inboxOracle = (log: readonly Recorded[], accepted: readonly number[], faults: string[]): void => {
+export const inboxOracle = (log: readonly Recorded[], accepted: readonly number[], faults: string[]): void => {
   const taken = log.flatMap(({ event }) => (event.type === "InputTaken" ? event.items.map((item) => item.seq) : []));
   const ended = log.at(-1)?.event.type === "TaskEnded";
   for (const seq of new Set(taken)) {
@@ -96,7 +96,7 @@ const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: strin
 const isStop = (item: Item): boolean => item.type === "Interrupt" || item.type === "Cancel";
 
 /** The state before each event, folded from the start. */
-const foldOracle = (
+export const foldOracle = (
   taskId: string,
   log: readonly Recorded[],
   reducers: Reducers,
@@ -127,7 +127,7 @@ const foldOracle = (
   return state;
 };
 
-const rowsOracle = async (evidence: Evidence, log: readonly Recorded[], faults: string[]): Promise<void> => {
+export const rowsOracle = async (evidence: Evidence, log: readonly Recorded[], faults: string[]): Promise<void> => {
   const { store, taskId, reducers } = evidence;
   const rows: Row[] = [];
   let state: TaskState | undefined;

@@ -9,14 +9,14 @@ import { columnsOf } from "../../core/project.ts";
 import type { Exec } from "../../exec/exec.ts";
 import { ModelError, type Model } from "../../model/model.ts";
 import type { PreparedAgent } from "../../plugins/plugin.ts";
-import { defaultLimits, type RunnerLimits } from "../../runner/ports.ts";
+import { defaultLimits, type RunnerLimits, type RunnerPorts } from "../../runner/ports.ts";
 import { createMemoryStore } from "../../store/memory/store.ts";
 import { nodeHasher } from "../../store/node-hasher.ts";
-import { StoreError, type PostReceipt, type Store } from "../../store/store.ts";
-import { startWorker, type Worker } from "../../worker/worker.ts";
+import { StoreError, type Clock, type PostReceipt, type Store } from "../../store/store.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../worker/worker.ts";
 import { portsFor } from "./actor-ports.ts";
 import { createChance, type Chance } from "./chance.ts";
-import { Scheduler, type Actor, type FaultPlan } from "./scheduler.ts";
+import { Scheduler, type Actor, type Choose, type FaultPlan } from "./scheduler.ts";
 
 export const OWNER = "person:ada";
 export const simulatedLimits: RunnerLimits = { ...defaultLimits, snapshotEvery: 8, storeRetryMs: 20_000 };
@@ -54,6 +54,16 @@ export interface SystemOptions {
   /** Called when a process dies. */
   readonly onCrash?: (actor: Actor) => void;
   readonly limits?: Partial<RunnerLimits>;
+  /** Picks what happens next; by chance unless given. */
+  readonly choose?: Choose;
+  /** Makes the store, over the given clock; the memory store unless given. */
+  readonly store?: (clock: Clock) => Store;
+}
+
+/** What a process is given in place of what it would be given. */
+export interface Overrides {
+  readonly ports?: Partial<RunnerPorts>;
+  readonly worker?: Partial<WorkerOptions>;
 }
 
 export class SimulatedSystem {
@@ -71,19 +81,18 @@ export class SimulatedSystem {
     this.chance = createChance(options.seed);
     this.#limits = { ...simulatedLimits, ...options.limits };
     this.scheduler = new Scheduler({
-      choose: (count) => this.chance.below(count),
+      choose: options.choose ?? ((count) => this.chance.below(count)),
       plan: options.plan ?? (() => null),
       delayMs: this.#limits.leaseMs * 2,
       unavailable,
       onCrash: options.onCrash ?? (() => undefined),
     });
     const { scheduler } = this;
-    this.store = createMemoryStore({
-      clock: { wall: () => scheduler.now, monotonic: () => scheduler.now, boot: "simulated" },
-    });
+    const clock: Clock = { wall: () => scheduler.now, monotonic: () => scheduler.now, boot: "simulated" };
+    this.store = options.store?.(clock) ?? createMemoryStore({ clock });
   }
 
-  start(program: Program): Process {
+  start(program: Program, overrides: Overrides = {}): Process {
     this.#processes += 1;
     const actor: Actor = { name: `process ${String(this.#processes)}`, alive: true };
     const agent = program.agent(actor);
@@ -97,7 +106,7 @@ export class SimulatedSystem {
       notes: this.notes,
     });
     const options = { name: actor.name, concurrency: 2, pollMs: 1_000, host: "here", maxAttempts: 50 };
-    return { actor, worker: startWorker(ports, options) };
+    return { actor, worker: startWorker({ ...ports, ...overrides.ports }, { ...options, ...overrides.worker }) };
   }
 
   /** Creates a task whose objective is its first Say. */

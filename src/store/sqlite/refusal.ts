@@ -1,4 +1,4 @@
-// What SQLite refuses, told as one of the store's refusals.
+// What SQLite and the file system refuse, told as one of the store's refusals.
 import { StoreError } from "../store.ts";
 
 interface SqliteError extends Error {
@@ -36,10 +36,16 @@ const damaged = new Map([
 /** The file is not what was written. */
 export const isDamage = (error: unknown): boolean => damaged.has(primary(error));
 
+/** An error of the file system, by its code. */
+export const systemCode = (error: unknown): string | undefined =>
+  error instanceof Error && "syscall" in error && "code" in error ? String(error.code) : undefined;
+
 /** The refusal that `error` is; errors that are none (a bug, a refusal already) come back as they are. */
 export const refusalOf = (name: string, error: unknown): unknown => {
+  if (!(error instanceof Error)) return error;
+  const told = error.message;
+  if (systemCode(error) !== undefined) return new StoreError("unavailable", `${name}: ${told}`, { cause: error });
   const code = primary(error);
-  const told = isSqliteError(error) ? error.message : "";
   const out = unavailable.get(code);
   if (out !== undefined) return new StoreError("unavailable", `${name}: ${out} (${told})`, { cause: error });
   const broken = damaged.get(code);
