@@ -6,7 +6,7 @@ import type { Model } from "../src/model/model.ts";
 import type { PreparedAgent } from "../src/plugins/plugin.ts";
 import type { RunnerPorts } from "../src/runner/ports.ts";
 import { createRunnerPorts, systemRandom } from "../src/runtime.ts";
-import { mac, nodeHasher } from "../src/store/node-hasher.ts";
+import { macUnder, nodeHasher } from "../src/store/node-hasher.ts";
 import type { Store } from "../src/store/store.ts";
 import { buildOf, snapshotVersionOf } from "../src/versions.ts";
 import { defaultWorkerOptions, startWorker, type Worker, type WorkerOptions } from "../src/worker/worker.ts";
@@ -55,7 +55,7 @@ export const createProgram = async (parts: ProgramParts): Promise<Program> => {
   const client: Client = {
     store,
     hasher: nodeHasher,
-    mac: (secret) => (text) => mac(secret, text),
+    mac: macUnder,
     random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },
     principal: "bench:one",
     frontEnd: "bench",

@@ -6,7 +6,7 @@ import type { Client } from "../client/client.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { resolveSettings, type ProgramSettings } from "../config/settings.ts";
 import { systemRandom } from "../runtime.ts";
-import { mac, nodeHasher } from "../store/node-hasher.ts";
+import { macUnder, nodeHasher } from "../store/node-hasher.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
 import type { CommonValues } from "./command.ts";
@@ -61,7 +61,7 @@ export const openSession = async (
   const client: Client = {
     store,
     hasher: nodeHasher,
-    mac: (secret) => (text) => mac(secret, text),
+    mac: macUnder,
     random,
     principal,
     frontEnd: "cli",

@@ -231,7 +231,7 @@ test("a request that is not what was announced says where; after a redaction it 
 
 /** The same log with other words in it. */
 const changed = (entries: readonly Envelope[]): readonly Envelope[] =>
-  entries.map((entry) => ({ ...entry, body: entry.body.replace('"text":"send it"', '"text":"send that"') }));
+  entries.map((entry) => ({ ...entry, body: entry.body.replaceAll('"send it"', '"send that"') }));
 
 test("list gives the asker's newest, with their objectives", async () => {
   const { alice } = createWorld();

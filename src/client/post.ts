@@ -13,10 +13,15 @@ export interface PostParams {
   readonly key?: string;
 }
 
+/** Keys that the kernel makes itself: nobody else's post may stand in the way of a timer or of a child's end. */
+const KERNEL_KEYS = "core:";
+
 /** Acknowledged means committed. Codes: `not_found`, `ambiguous`, `refused`, and those of the store's `post`. */
 export const post = async (client: Client, params: PostParams): Promise<PostReceipt> => {
   const { taskId } = await findTask(client, params.taskId);
   const { item, key = client.random.id() } = params;
+  if (key.startsWith(KERNEL_KEYS))
+    throw new ClientError("refused", `task ${taskId}: keys that begin with ${KERNEL_KEYS} are the kernel's own`);
   const refusal = refusalOf(await loadState(client.store, taskId), item);
   if (refusal !== null) throw new ClientError("refused", `task ${taskId} ${refusal}`);
   return client.store.post({ taskId, by: client.principal, key, item });

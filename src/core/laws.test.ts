@@ -34,7 +34,7 @@ import { buildPrefix, hashPrefix, hashRequest } from "./request.ts";
 import type { Reducers, TaskState } from "./state.ts";
 
 /** Enough to meet each kind of trouble many times, in a few seconds for all laws together. */
-const RUNS = 200;
+const RUNS = 100;
 const OBJECTIVE = "the objective";
 
 /** Keeps a list, changed in place, as plugins may. */

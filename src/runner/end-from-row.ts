@@ -28,7 +28,7 @@ const childPosts = async (ports: RunnerPorts, taskId: string): Promise<Post[]> =
   return children.map((child) => ({
     taskId: child.taskId,
     by: "core:core",
-    key: `parent-ended:${taskId}`,
+    key: `core:parent-ended:${taskId}`,
     item: { type: "Cancel", reason: REASON },
   }));
 };
@@ -43,7 +43,7 @@ export const endFromRow = async (ports: RunnerPorts, claim: Claim): Promise<void
     posts.push({
       taskId: parent.taskId,
       by: "core:core",
-      key: `ended:${taskId}`,
+      key: `core:ended:${taskId}`,
       item: { type: "ChildEnded", childId: taskId, callId: parent.callId, outcome: "failed", reason: REASON },
     });
   }

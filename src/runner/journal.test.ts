@@ -57,12 +57,14 @@ describe("an append whose answer is lost", () => {
     });
     harness.start();
     await harness.rest();
-    expect(await harness.log(10)).toBe(lines(`
+    expect(await harness.log(10)).toBe(
+      lines(`
         11 ToolStarted c10_0 send {}
         12 InputTaken items=[Interrupt] through=2
         13 ToolFinished c10_0 skipped "Not run: it was called off before it started. Nothing happened."
         14 Waiting on=resume outcome=paused reason=interrupted
-      `));
+      `),
+    );
     expect(harness.ran.map(({ name }) => name)).toEqual(["look"]);
   });
 });
@@ -123,12 +125,14 @@ describe("any other answer that is lost", () => {
     const [first, again] = [await harness.store.post(post), await harness.store.post(post)];
     expect(again).toEqual({ ...first, duplicate: true });
     await harness.rest();
-    expect(await harness.log(15)).toBe(lines(`
+    expect(await harness.log(15)).toBe(
+      lines(`
         16 InputTaken items=[Say "more"] through=2
         17 ModelCalled model=script request_hash=A
         18 ModelReplied "done" stop_reason=end_turn
         19 Waiting on=input outcome=completed detail={answer: done}
-      `));
+      `),
+    );
   });
 });
 
@@ -146,20 +150,27 @@ describe("an inbox that moves on", () => {
 
   it("refuses the Waiting: what came is taken with the reply that was pending", async () => {
     const harness = await meanwhile("store.append", 3, { type: "Say", text: "wait" });
-    expect(await harness.log(4)).toBe(lines(`
+    expect(await harness.log(4)).toBe(
+      lines(`
         5 ModelCalled model=script request_hash=A
         6 ModelReplied "Hello." stop_reason=end_turn
         7 InputTaken items=[Say "wait"] through=2
         8 ModelCalled model=script request_hash=B
         9 ModelReplied "Hello again." stop_reason=end_turn
         10 Waiting on=input outcome=completed detail={answer: "Hello again."}
-      `));
-    expect(harness.appends.slice(2)).toEqual([["ModelReplied", "InputTaken"], ["ModelCalled"], ["ModelReplied", "Waiting"]]);
+      `),
+    );
+    expect(harness.appends.slice(2)).toEqual([
+      ["ModelReplied", "InputTaken"],
+      ["ModelCalled"],
+      ["ModelReplied", "Waiting"],
+    ]);
   });
 
   it("refuses the release: the same claim goes on", async () => {
     const harness = await meanwhile("store.release", 1, { type: "Say", text: "wait" });
-    expect(await harness.log(4)).toBe(lines(`
+    expect(await harness.log(4)).toBe(
+      lines(`
         5 ModelCalled model=script request_hash=A
         6 ModelReplied "Hello." stop_reason=end_turn
         7 Waiting on=input outcome=completed detail={answer: Hello.}
@@ -167,20 +178,23 @@ describe("an inbox that moves on", () => {
         9 ModelCalled model=script request_hash=B
         10 ModelReplied "Hello again." stop_reason=end_turn
         11 Waiting on=input outcome=completed detail={answer: "Hello again."}
-      `));
+      `),
+    );
     expect(harness.claims).toHaveLength(1);
   });
 
   it("refuses the end of a one-shot, which goes on with what was said", async () => {
     const harness = await meanwhile("store.append", 3, { type: "Say", text: "wait" }, { mode: "oneShot" });
-    expect(await harness.log(4)).toBe(lines(`
+    expect(await harness.log(4)).toBe(
+      lines(`
         5 ModelCalled model=script request_hash=A
         6 ModelReplied "Hello." stop_reason=end_turn
         7 InputTaken items=[Say "wait"] through=2
         8 ModelCalled model=script request_hash=B
         9 ModelReplied "Hello again." stop_reason=end_turn
         10 TaskEnded outcome=done answer="Hello again."
-      `));
+      `),
+    );
   });
 
   it("is taken whole before any other step: 2,500 items in three events", async () => {
@@ -188,14 +202,16 @@ describe("an inbox that moves on", () => {
     for (let count = 1; count < 2_500; count += 1) await harness.post({ type: "Say", text: String(count) });
     harness.start();
     await harness.rest();
-    expect((await harness.log(3)).replaceAll(/items=.* through/g, "items=… through")).toBe(lines(`
+    expect((await harness.log(3)).replaceAll(/items=.* through/g, "items=… through")).toBe(
+      lines(`
         4 InputTaken items=… through=1000
         5 InputTaken items=… through=2000
         6 InputTaken items=… through=2500
         7 ModelCalled model=script request_hash=A
         8 ModelReplied "Hello." stop_reason=end_turn
         9 Waiting on=input outcome=completed detail={answer: Hello.}
-      `));
+      `),
+    );
     expect(harness.sent[0]?.request.messages).toHaveLength(2_500);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { call } from "../testing/given.ts";
-import { at, both, createHarness, lines, runHarness, toolOf, type Harness } from "../testing/harness.ts";
+import { at, both, createHarness, lines, toolOf, type Harness } from "../testing/harness.ts";
 import type { FaultPlan } from "../testing/simulation/scheduler.ts";
 import { createLease } from "./lease.ts";
 
@@ -82,13 +82,15 @@ describe("a process that stalls before a dispatch", () => {
     harness.start();
     await harness.rest();
     expect(harness.ran).toHaveLength(1);
-    expect(await harness.log(6)).toBe(lines(`
+    expect(await harness.log(6)).toBe(
+      lines(`
         7 ToolStarted c6_0 send {}
         8 ToolFinished c6_0 "send is done"
         9 ModelCalled model=script request_hash=A
         10 ModelReplied "It is done." stop_reason=end_turn
         11 Waiting on=input outcome=completed detail={answer: "It is done."}
-      `));
+      `),
+    );
   });
 
   it("starts nothing when it cannot renew, and stops; another finds what it announced", async () => {
@@ -101,11 +103,13 @@ describe("a process that stalls before a dispatch", () => {
     expect(harness.ends).toEqual(["lost"]);
     harness.start();
     await harness.rest();
-    expect(await harness.log(6)).toBe(lines(`
+    expect(await harness.log(6)).toBe(
+      lines(`
         7 ToolStarted c6_0 send {}
         8 ExtensionRecorded core/action_unknown {callId: c6_0, reason: crashed}
         9 Waiting on=resolution outcome=paused reason=unknown_action detail={waits: [{on: resolution, callId: c6_0}]}
-      `));
+      `),
+    );
     expect(harness.ran).toEqual([]);
   });
 
@@ -118,7 +122,8 @@ describe("a process that stalls before a dispatch", () => {
     harness.start();
     await harness.rest();
     await harness.pass(20_000);
-    expect(await harness.log(4)).toBe(lines(`
+    expect(await harness.log(4)).toBe(
+      lines(`
         5 ModelCalled model=script request_hash=A
         6 ModelCalled model=script request_hash=A attempt=2
         7 ModelReplied tool_use send {} stop_reason=tool_use
@@ -127,7 +132,8 @@ describe("a process that stalls before a dispatch", () => {
         10 ModelCalled model=script request_hash=B
         11 ModelReplied "It is done." stop_reason=end_turn
         12 Waiting on=input outcome=completed detail={answer: "It is done."}
-      `));
+      `),
+    );
     expect(harness.ends.toSorted()).toEqual(["lost", "parked"]);
     expect(harness.ran.map(({ actor }) => actor)).toEqual(["process 2"]);
   });
@@ -163,14 +169,16 @@ describe("a claim that cannot be renewed", () => {
     const harness = await sending();
     harness.start();
     await harness.rest();
-    expect(await harness.log(6)).toBe(lines(`
+    expect(await harness.log(6)).toBe(
+      lines(`
         7 ToolStarted c6_0 send {}
         8 ExtensionRecorded core/action_settled {callId: c6_0, how: verification, outcome: absent, by: core}
         9 ToolFinished c6_0 error "It was interrupted, then checked: it did not take effect." settled_by=verification
         10 ModelCalled model=script request_hash=A
         11 ModelReplied "It is done." stop_reason=end_turn
         12 Waiting on=input outcome=completed detail={answer: "It is done."}
-      `));
+      `),
+    );
     expect(harness.ends.toSorted()).toEqual(["lost", "parked"]);
   });
 
@@ -201,13 +209,15 @@ describe("a claim that cannot be renewed", () => {
     });
     harness.start();
     await harness.rest();
-    expect(await harness.log(6)).toBe(lines(`
+    expect(await harness.log(6)).toBe(
+      lines(`
         7 ToolStarted c6_0 look {}
         8 ToolFinished c6_0 "looked"
         9 ModelCalled model=script request_hash=A
         10 ModelReplied "It is done." stop_reason=end_turn
         11 Waiting on=input outcome=completed detail={answer: "It is done."}
-      `));
+      `),
+    );
     expect(harness.claims).toHaveLength(1);
   });
 

@@ -39,7 +39,7 @@ const fromSnapshot = (
   reducers: Reducers,
 ): (Loaded & { readonly ok: true }) | undefined => {
   const { taskId, snapshot, entries } = claim;
-  const from = snapshot === null ? undefined : decodeSnapshot(ports, snapshot);
+  const from = snapshot === null ? undefined : decodeSnapshot(ports, taskId, snapshot);
   if (from === undefined) return undefined;
   try {
     return { ok: true, state: foldEntries(taskId, entries, reducers, from.state), snapshotSize: from.size };

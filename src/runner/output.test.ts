@@ -35,7 +35,9 @@ const looking = (tool: Tool, more: Partial<HarnessOptions> = {}): Promise<Harnes
 const resultsOf = (harness: Harness): string[] => {
   const message = harness.sent[1]?.request.messages.at(-1);
   if (message?.role !== "tool") throw new Error("the model saw no results");
-  return message.results.map(({ content }) => content.map((part) => (part.type === "text" ? part.text : part.name)).join());
+  return message.results.map(({ content }) =>
+    content.map((part) => (part.type === "text" ? part.text : part.name)).join(),
+  );
 };
 
 const fileOf = async (harness: Harness, name: string): Promise<string | null> => {
@@ -98,7 +100,9 @@ describe("an output over its limit", () => {
   });
 
   it("does not cost the result when the store is busy", async () => {
-    const harness = await looking(toolOf("look", "write", { execute: () => long }), { plan: at("store.putFile", "fail") });
+    const harness = await looking(toolOf("look", "write", { execute: () => long }), {
+      plan: at("store.putFile", "fail"),
+    });
     expect((await harness.row()).outcome).toBe("completed");
     expect(await fileOf(harness, "outputs/c6_0.txt")).toBe(long);
     expect(harness.claims).toHaveLength(1);
@@ -146,7 +150,9 @@ describe("an output that was spilled", () => {
 });
 
 describe("head and tail", () => {
-  const words = fc.array(fc.constantFrom("a", "é", "😀", "\u{1F468}", "\ud83d", "\udc68")).map((parts) => parts.join(""));
+  const words = fc
+    .array(fc.constantFrom("a", "é", "😀", "\u{1F468}", "\ud83d", "\udc68"))
+    .map((parts) => parts.join(""));
 
   it("never split a code point, and never exceed their limit", () => {
     fc.assert(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
 import type { Plugin } from "../plugins/plugin.ts";
-import { createHarness, runHarness, toolOf } from "../testing/harness.ts";
+import { createHarness, lines, runHarness, toolOf } from "../testing/harness.ts";
 
 const extra = (more: Partial<Plugin> = {}): Plugin => ({ name: "extra", version: "1", part: "Be brief.", ...more });
 
@@ -52,36 +52,47 @@ describe("a later pickup", () => {
 
   it("records another version or another source of a plugin, and runs", async () => {
     const harness = await changed(extra({ version: "2" }));
-    expect(await harness.log(6)).toMatchInlineSnapshot(`
-      "7 Waiting on=input outcome=completed detail={answer: Hello.}
-      8 ExtensionRecorded core/plugins
-      9 InputTaken items=[Say "again"] through=2
-      10 ModelCalled model=script request_hash=A
-      11 ModelReplied "Hello again." stop_reason=end_turn
-      12 Waiting on=input outcome=completed detail={answer: "Hello again."}"
-    `);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 Waiting on=input outcome=completed detail={answer: Hello.}
+        8 ExtensionRecorded core/plugins
+        9 InputTaken items=[Say "again"] through=2
+        10 ModelCalled model=script request_hash=A
+        11 ModelReplied "Hello again." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "Hello again."}
+      `),
+    );
   });
 
   it("keeps the prompts of the first, so that the cache holds", async () => {
     const harness = await changed(extra({ part: "Be long." }), "Do as you like.");
-    expect(await harness.log(6)).toMatchInlineSnapshot(`
-      "7 Waiting on=input outcome=completed detail={answer: Hello.}
-      8 InputTaken items=[Say "again"] through=2
-      9 ModelCalled model=script request_hash=A
-      10 ModelReplied "Hello again." stop_reason=end_turn
-      11 Waiting on=input outcome=completed detail={answer: "Hello again."}"
-    `);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 Waiting on=input outcome=completed detail={answer: Hello.}
+        8 InputTaken items=[Say "again"] through=2
+        9 ModelCalled model=script request_hash=A
+        10 ModelReplied "Hello again." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "Hello again."}
+      `),
+    );
     expect(harness.sent[1]?.request.system).toEqual(harness.sent[0]?.request.system);
   });
 
   it("does not happen in a process that lacks one of its plugins by name", async () => {
     const harness = await changed({ name: "other", version: "1" });
-    expect(await harness.log(6)).toBe("");
+    expect(await harness.log(7)).toBe("");
     expect(harness.claims).toHaveLength(1);
     await harness.use({ plugins: [extra()] });
     harness.start();
     await harness.rest();
-    expect(await harness.log(6)).toMatchInlineSnapshot();
+    expect(await harness.log(7)).toBe(
+      lines(`
+        8 InputTaken items=[Say "again"] through=2
+        9 ModelCalled model=script request_hash=A
+        10 ModelReplied "Hello again." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "Hello again."}
+      `),
+    );
   });
 
   it("is held where only another agent of the process has the plugin", async () => {
@@ -91,11 +102,18 @@ describe("a later pickup", () => {
     void worker.stop();
     const other = harness.agent;
     await harness.use({ plugins: [] });
-    harness.start({ ports: { agents: new Map([["harnessed", harness.agent], ["other", other]]) } });
+    harness.start({
+      ports: {
+        agents: new Map([
+          ["harnessed", harness.agent],
+          ["other", other],
+        ]),
+      },
+    });
     await harness.post({ type: "Say", text: "again" });
     await harness.until(() => harness.ends.includes("held"));
     expect((await harness.row()).held?.reason).toBe("agent harnessed lacks what the task runs with: extra");
-    expect(await harness.log(6)).toBe("");
+    expect(await harness.log(7)).toBe("");
   });
 });
 
@@ -122,15 +140,17 @@ describe("a changed model", () => {
     await harness.post({ type: "Reconfigure", settings: { model: "larger" } });
     await harness.post({ type: "Say", text: "again" });
     await harness.rest();
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ModelCalled model=script request_hash=A
-      6 ModelReplied "I am script." stop_reason=end_turn
-      7 Waiting on=input outcome=completed detail={answer: "I am script."}
-      8 InputTaken items=[Reconfigure {settings: {model: larger}}, Say "again"] through=3
-      9 ModelCalled model=larger request_hash=B
-      10 ModelReplied "I am larger." stop_reason=end_turn
-      11 Waiting on=input outcome=completed detail={answer: "I am larger."}"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ModelCalled model=script request_hash=A
+        6 ModelReplied "I am script." stop_reason=end_turn
+        7 Waiting on=input outcome=completed detail={answer: "I am script."}
+        8 InputTaken items=[Reconfigure {settings: {model: larger}}, Say "again"] through=3
+        9 ModelCalled model=larger request_hash=B
+        10 ModelReplied "I am larger." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "I am larger."}
+      `),
+    );
     expect(new Set(asked)).toEqual(new Set(["script", "larger"]));
   });
 });

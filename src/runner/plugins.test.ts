@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
 import type { Hooks, Plugin } from "../plugins/plugin.ts";
 import { call } from "../testing/given.ts";
-import { at, createHarness, lines, runHarness, toolOf, tries, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import {
+  at,
+  createHarness,
+  lines,
+  runHarness,
+  toolOf,
+  tries,
+  type Harness,
+  type HarnessOptions,
+} from "../testing/harness.ts";
 import { ModelError } from "../model/model.ts";
 
 const records = { noted: { v: 1 } };
@@ -15,29 +24,40 @@ const hooked = (hooks: Hooks, more: Partial<Plugin> = {}): Plugin => ({
 });
 
 const sending = (plugin: Plugin, more: Partial<HarnessOptions> = {}): Promise<Harness> =>
-  runHarness({ tools: [toolOf("send", "write")], script: [[call("send", { to: "a" })], "It is done."], plugins: [plugin], ...more });
+  runHarness({
+    tools: [toolOf("send", "write")],
+    script: [[call("send", { to: "a" })], "It is done."],
+    plugins: [plugin],
+    ...more,
+  });
 
 describe("a hook before a tool", () => {
   it("denies a call: its handler never runs, and the model is told why", async () => {
     const harness = await sending(hooked({ beforeTool: () => ({ verdict: "deny", reason: "Not on Sundays." }) }));
-    expect(await harness.log(6)).toMatchInlineSnapshot(`
-      "7 ToolFinished c6_0 denied "Denied: Not on Sundays. It was not run."
-      8 ModelCalled model=script request_hash=A
-      9 ModelReplied "It is done." stop_reason=end_turn
-      10 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolFinished c6_0 denied "Denied: Not on Sundays. It was not run."
+        8 ModelCalled model=script request_hash=A
+        9 ModelReplied "It is done." stop_reason=end_turn
+        10 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     expect(harness.ran).toEqual([]);
   });
 
   it("rewrites an input: what runs is what the log holds", async () => {
-    const harness = await sending(hooked({ beforeTool: () => ({ verdict: "rewrite", input: { to: "b", cc: undefined } }) }));
-    expect(await harness.log(6)).toMatchInlineSnapshot(`
-      "7 ToolStarted c6_0 send {to: b}
-      8 ToolFinished c6_0 "send is done"
-      9 ModelCalled model=script request_hash=A
-      10 ModelReplied "It is done." stop_reason=end_turn
-      11 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    const harness = await sending(
+      hooked({ beforeTool: () => ({ verdict: "rewrite", input: { to: "b", cc: undefined } }) }),
+    );
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 send {to: b}
+        8 ToolFinished c6_0 "send is done"
+        9 ModelCalled model=script request_hash=A
+        10 ModelReplied "It is done." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     expect(harness.ran[0]?.input).toEqual({ to: "b" });
   });
 
@@ -68,11 +88,13 @@ describe("a hook before a tool", () => {
         },
       }),
     );
-    expect(await harness.log(6)).toMatchInlineSnapshot(`
-      "7 ExtensionRecorded core/turn_failed {reason: error, message: "no such rule"}
-      8 ToolFinished c6_0 skipped "Not run: it was called off before it started. Nothing happened."
-      9 Waiting on=resume outcome=failed reason=error"
-    `);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ExtensionRecorded core/turn_failed {reason: error, message: "no such rule"}
+        8 ToolFinished c6_0 skipped "Not run: it was called off before it started. Nothing happened."
+        9 Waiting on=resume outcome=failed reason=error
+      `),
+    );
     expect(harness.ran).toEqual([]);
     expect(harness.ends).toEqual(["parked"]);
   });
@@ -99,13 +121,15 @@ describe("a hook after a tool", () => {
         },
       }),
     );
-    expect(await harness.log(7)).toMatchInlineSnapshot(`
-      "8 ToolFinished c6_0 "send is done"
-      9 ExtensionRecorded hooked/noted {name: send, status: ok}
-      10 ModelCalled model=script request_hash=A
-      11 ModelReplied "It is done." stop_reason=end_turn
-      12 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(7)).toBe(
+      lines(`
+        8 ToolFinished c6_0 "send is done"
+        9 ExtensionRecorded hooked/noted {name: send, status: ok}
+        10 ModelCalled model=script request_hash=A
+        11 ModelReplied "It is done." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     expect(harness.appends[3]).toEqual(["ToolFinished", "ExtensionRecorded", "ModelCalled"]);
   });
 
@@ -117,11 +141,13 @@ describe("a hook after a tool", () => {
         },
       }),
     );
-    expect(await harness.log(7)).toMatchInlineSnapshot(`
-      "8 ToolFinished c6_0 "send is done"
-      9 ExtensionRecorded core/turn_failed {reason: error, message: "no room for notes"}
-      10 Waiting on=resume outcome=failed reason=error"
-    `);
+    expect(await harness.log(7)).toBe(
+      lines(`
+        8 ToolFinished c6_0 "send is done"
+        9 ExtensionRecorded core/turn_failed {reason: error, message: "no room for notes"}
+        10 Waiting on=resume outcome=failed reason=error
+      `),
+    );
   });
 
   it("that throws does not cost the results of calls that run beside it", async () => {
@@ -142,12 +168,14 @@ describe("a hook after a tool", () => {
     });
     harness.start();
     await harness.rest();
-    expect(await harness.log(8)).toMatchInlineSnapshot(`
-      "9 ToolFinished c6_1 "look is done"
-      10 ToolFinished c6_0 "slowly"
-      11 ExtensionRecorded core/turn_failed {reason: error, message: "no room for notes"}
-      12 Waiting on=resume outcome=failed reason=error"
-    `);
+    expect(await harness.log(8)).toBe(
+      lines(`
+        9 ToolFinished c6_1 "look is done"
+        10 ToolFinished c6_0 "slowly"
+        11 ExtensionRecorded core/turn_failed {reason: error, message: "no room for notes"}
+        12 Waiting on=resume outcome=failed reason=error
+      `),
+    );
   });
 });
 
@@ -161,19 +189,25 @@ describe("words ahead of a model call", () => {
 
   it("are recorded before it and join the conversation", async () => {
     const harness = await runHarness({ script: ["Hello."], plugins: [reminds] });
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ExtensionRecorded reminds/noted {steps: 0} message="Mind the gap."
-      6 ModelCalled model=script request_hash=A
-      7 ModelReplied "Hello." stop_reason=end_turn
-      8 Waiting on=input outcome=completed detail={answer: Hello.}"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ExtensionRecorded reminds/noted {steps: 0} message="Mind the gap."
+        6 ModelCalled model=script request_hash=A
+        7 ModelReplied "Hello." stop_reason=end_turn
+        8 Waiting on=input outcome=completed detail={answer: Hello.}
+      `),
+    );
     expect(harness.sent[0]?.request.messages.map(({ role }) => role)).toEqual(["user", "user"]);
   });
 
   it("are not said again when the call is made again, after a failure or a crash", async () => {
     const failing = [tries(new ModelError("overloaded", "busy"), "Hello.")];
     const failed = await runHarness({ script: failing, plugins: [reminds] });
-    const crashed = await runHarness({ script: ["Hello."], plugins: [reminds], plan: at("model.stream", "crash_after") });
+    const crashed = await runHarness({
+      script: ["Hello."],
+      plugins: [reminds],
+      plan: at("model.stream", "crash_after"),
+    });
     for (const harness of [failed, crashed]) {
       expect((await harness.log()).match(/Mind the gap/g)).toHaveLength(1);
       expect(harness.sent[1]?.request).toEqual(harness.sent[0]?.request);
@@ -207,10 +241,12 @@ describe("words ahead of a model call", () => {
     const harness = await runHarness({
       plugins: [{ ...reminds, records: {} }],
     });
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ExtensionRecorded core/turn_failed {reason: error, message: "plugin reminds records noted, which it does not declare in records"}
-      6 Waiting on=resume outcome=failed reason=error"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ExtensionRecorded core/turn_failed {reason: error, message: "plugin reminds records noted, which it does not declare in records"}
+        6 Waiting on=resume outcome=failed reason=error
+      `),
+    );
   });
 
   it("that throw fail the turn", async () => {
@@ -218,10 +254,12 @@ describe("words ahead of a model call", () => {
       throw new Error("nothing to say");
     };
     const harness = await runHarness({ plugins: [{ ...reminds, reminders: throws }] });
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ExtensionRecorded core/turn_failed {reason: error, message: "nothing to say"}
-      6 Waiting on=resume outcome=failed reason=error"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ExtensionRecorded core/turn_failed {reason: error, message: "nothing to say"}
+        6 Waiting on=resume outcome=failed reason=error
+      `),
+    );
   });
 });
 
@@ -240,11 +278,13 @@ describe("a hook at a wait", () => {
       ],
     });
     expect(seen).toEqual(["input"]);
-    expect(await harness.log(5)).toMatchInlineSnapshot(`
-      "6 ModelReplied "Hello." stop_reason=end_turn
-      7 Waiting on=input outcome=completed detail={answer: Hello.}
-      8 ExtensionRecorded hooked/noted {waits: true}"
-    `);
+    expect(await harness.log(5)).toBe(
+      lines(`
+        6 ModelReplied "Hello." stop_reason=end_turn
+        7 Waiting on=input outcome=completed detail={answer: Hello.}
+        8 ExtensionRecorded hooked/noted {waits: true}
+      `),
+    );
     expect((await harness.row()).status).toBe("waiting");
   });
 
@@ -259,10 +299,12 @@ describe("a hook at a wait", () => {
         }),
       ],
     });
-    expect(await harness.log(5)).toMatchInlineSnapshot(`
-      "6 ModelReplied "Hello." stop_reason=end_turn
-      7 Waiting on=input outcome=completed detail={answer: Hello.}"
-    `);
+    expect(await harness.log(5)).toBe(
+      lines(`
+        6 ModelReplied "Hello." stop_reason=end_turn
+        7 Waiting on=input outcome=completed detail={answer: Hello.}
+      `),
+    );
     expect(harness.ends).toEqual(["parked"]);
     expect(harness.system.notes.join()).toContain("no bell");
   });
@@ -291,20 +333,22 @@ describe("a plugin's state", () => {
       script: [[call("count")], [call("count")], "It is done."],
       plan: at("model.stream", "crash_before", 2),
     });
-    expect(await harness.log(6)).toMatchInlineSnapshot(`
-      "7 ToolStarted c6_0 count {}
-      8 ExtensionRecorded counting/noted null
-      9 ToolFinished c6_0 "0 so far"
-      10 ModelCalled model=script request_hash=A
-      11 ModelCalled model=script request_hash=A attempt=2
-      12 ModelReplied tool_use count {} stop_reason=tool_use
-      13 ToolStarted c12_0 count {}
-      14 ExtensionRecorded counting/noted null
-      15 ToolFinished c12_0 "1 so far"
-      16 ModelCalled model=script request_hash=B
-      17 ModelReplied "It is done." stop_reason=end_turn
-      18 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 count {}
+        8 ExtensionRecorded counting/noted null
+        9 ToolFinished c6_0 "0 so far"
+        10 ModelCalled model=script request_hash=A
+        11 ModelCalled model=script request_hash=A attempt=2
+        12 ModelReplied tool_use count {} stop_reason=tool_use
+        13 ToolStarted c12_0 count {}
+        14 ExtensionRecorded counting/noted null
+        15 ToolFinished c12_0 "1 so far"
+        16 ModelCalled model=script request_hash=B
+        17 ModelReplied "It is done." stop_reason=end_turn
+        18 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
   });
 
   it("whose reducer throws holds the task; what it threw at is not appended", async () => {
@@ -315,7 +359,11 @@ describe("a plugin's state", () => {
     harness.start();
     await harness.until(() => harness.ends.length > 0);
     expect(harness.ends).toEqual(["held"]);
-    expect(await harness.log(6)).toMatchInlineSnapshot(`"7 ToolStarted c6_0 count {}"`);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 count {}
+      `),
+    );
     expect((await harness.row()).held?.reason).toContain("cannot count");
   });
 
@@ -336,7 +384,11 @@ describe("a plugin's state", () => {
     harness.start();
     await harness.until(() => harness.ends.length > 0);
     expect(harness.ends).toEqual(["held"]);
-    expect(lines(await harness.log(3))).toMatchInlineSnapshot(`"4 InputTaken items=[Say "do it"] through=1"`);
+    expect(lines(await harness.log(3))).toBe(
+      lines(`
+        4 InputTaken items=[Say "do it"] through=1
+      `),
+    );
   });
 });
 
@@ -355,13 +407,15 @@ describe("goals", () => {
       reducer: { initial: () => ({ open: 1 }), reduce: () => ({ open: 0 }) },
     });
     const harness = await runHarness({ plugins: [plugin], script: ["One.", "Two."] });
-    expect(await harness.log(5)).toMatchInlineSnapshot(`
-      "6 ModelReplied "One." stop_reason=end_turn
-      7 ExtensionRecorded goals/noted {} message="Two goals are open."
-      8 ModelCalled model=script request_hash=A
-      9 ModelReplied "Two." stop_reason=end_turn
-      10 Waiting on=input outcome=completed detail={answer: Two.}"
-    `);
+    expect(await harness.log(5)).toBe(
+      lines(`
+        6 ModelReplied "One." stop_reason=end_turn
+        7 ExtensionRecorded goals/noted {} message="Two goals are open."
+        8 ModelCalled model=script request_hash=A
+        9 ModelReplied "Two." stop_reason=end_turn
+        10 Waiting on=input outcome=completed detail={answer: Two.}
+      `),
+    );
   });
 
   it("that cannot go on pause the turn", async () => {
@@ -375,11 +429,13 @@ describe("goals", () => {
       throw new Error("no goals");
     });
     const harness = await runHarness({ plugins: [plugin], script: ["Hello."] });
-    expect(await harness.log(5)).toMatchInlineSnapshot(`
-      "6 ModelReplied "Hello." stop_reason=end_turn
-      7 ExtensionRecorded core/turn_failed {reason: error, message: "no goals"}
-      8 Waiting on=resume outcome=failed reason=error"
-    `);
+    expect(await harness.log(5)).toBe(
+      lines(`
+        6 ModelReplied "Hello." stop_reason=end_turn
+        7 ExtensionRecorded core/turn_failed {reason: error, message: "no goals"}
+        8 Waiting on=resume outcome=failed reason=error
+      `),
+    );
     expect(harness.ends).toEqual(["parked"]);
   });
 

@@ -10,15 +10,16 @@ const GROWTH = 0.1;
 
 type Ports = Pick<RunnerPorts, "store" | "compress" | "decompress" | "limits">;
 
-/** The state of a snapshot and its uncompressed size (characters); undefined if it does not decode. */
+/** The state of a task's snapshot and its uncompressed size (characters); undefined if it does not decode to one. */
 export const decodeSnapshot = (
   ports: Pick<Ports, "decompress">,
+  taskId: string,
   snapshot: Snapshot,
 ): { readonly state: TaskState; readonly size: number } | undefined => {
   try {
     const text = ports.decompress(snapshot.bytes);
     const state = JSON.parse(text) as TaskState;
-    return state.seq === snapshot.seq ? { state, size: text.length } : undefined;
+    return state.taskId === taskId && state.seq === snapshot.seq ? { state, size: text.length } : undefined;
   } catch {
     return undefined;
   }
@@ -52,7 +53,7 @@ export const writeSnapshot = async (
 ): Promise<{ readonly seq: number; readonly size: number } | null> => {
   const { taskId, version, revision, reducers } = params;
   const before = await ports.store.getSnapshot({ taskId, version });
-  const from = before === null || before.revision !== revision ? undefined : decodeSnapshot(ports, before);
+  const from = before === null || before.revision !== revision ? undefined : decodeSnapshot(ports, taskId, before);
   const entries = await ports.store.read({ taskId, ...(from === undefined ? {} : { after: from.state.seq }) });
   if (entries.length === 0) return null;
   const state = foldEntries(taskId, entries, reducers, from?.state);

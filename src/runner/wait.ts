@@ -89,7 +89,7 @@ export const end = async (run: Run, step: Extract<Step, { do: "End" }>): Promise
           {
             taskId: parent.taskId,
             by: owner,
-            key: `ended:${run.claim.taskId}`,
+            key: `core:ended:${run.claim.taskId}`,
             item: { type: "ChildEnded", childId: run.claim.taskId, callId: parent.callId, outcome, ...words },
           },
         ];

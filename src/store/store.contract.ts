@@ -81,7 +81,6 @@ const newSecret = (): Uint8Array => new Uint8Array(randomBytes(32));
 const fresh = (word: string): string => `${word}-${randomUUID()}`;
 
 const LEASE_MS = 8_000;
-const FILES_MIB = 9;
 const MIB = 1024 * 1024;
 
 /** Strings that text columns, JSON or objects tend to lose or change. */
@@ -296,7 +295,9 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
 
     const findings = async (log: { taskId: string }) => {
       const { taskId } = log;
-      const [entries, redactions, row] = [await readAll(log), await store.readRedactions({ taskId }), await rowOf(log)];
+      const entries = await readAll(log);
+      const redactions = await store.readRedactions({ taskId });
+      const row = await rowOf(log);
       return checkLog({ taskId, entries, redactions, row, hasher: nodeHasher });
     };
 
@@ -1073,7 +1074,7 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
           seq: 2,
           at: clock.wall(),
           by: "core",
-          key: `timer:t:${String(at)}`,
+          key: `core:timer:t:${String(at)}`,
           body: fired("t", at),
         });
         expect(await rowOf(log)).toMatchObject({ inboxSeq: 2, nextTimerAt: null });
@@ -2014,7 +2015,7 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
 
       it("keeps big files and empty ones", async () => {
         const log = await create();
-        const big = new Uint8Array(randomBytes(FILES_MIB * MIB + 1));
+        const big = new Uint8Array(randomBytes(9 * MIB + 1));
         await put(log, "big", big);
         await put(log, "empty", new Uint8Array(0));
         expect(Buffer.compare((await get(log, "big"))?.bytes ?? Uint8Array.of(), big)).toBe(0);
@@ -2313,12 +2314,13 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
 
       it("come for a new task, an append, an item, and an item carried by an append", async () => {
         const { params, log } = making();
-        const [created, other] = [hinted(log), await create()];
+        const created = hinted(log);
         await store.createTask(params);
         await created;
-        const [posted] = [hinted(log)];
+        const posted = hinted(log);
         await post(log, say("a"));
         await posted;
+        const other = await create();
         const [appended, carried] = [hinted(log), hinted(other)];
         const posts = [{ taskId: other.taskId, by: "core", key: "k", item: say("a") }];
         await append(log, await hold(log), [told("a")], { posts });
@@ -2345,7 +2347,7 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
       it("come for what another handle does", async (context) => {
         const other = await again(context);
         const log = await create();
-        const [posted] = [hinted(log, other)];
+        const posted = hinted(log, other);
         await post(log, say("a"));
         await posted;
       });

@@ -3,6 +3,6 @@ import type { Post } from "./store.ts";
 
 export const timerItem = (timerId: string, dueAt: number): Omit<Post, "taskId"> => ({
   by: "core",
-  key: `timer:${timerId}:${String(dueAt)}`,
+  key: `core:timer:${timerId}:${String(dueAt)}`,
   item: { type: "TimerFired", timerId, dueAt },
 });

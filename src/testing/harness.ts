@@ -389,12 +389,13 @@ export class Harness {
     return faults;
   }
 
-  /** Folds the log from snapshots at every seq, and from the start, and compares. */
+  /** Folds the log from snapshots at seqs all over it, and from the start, and compares. */
   async expectFoldsAgree(): Promise<void> {
     const log = await this.events();
     const { reducers } = this.#agent;
     const whole = fold(TASK, log, reducers);
-    for (let seq = 1; seq < log.length; seq += 1) {
+    const step = Math.ceil(log.length / 40);
+    for (let seq = 1; seq < log.length; seq += step) {
       const snapshot = encodeState(fold(TASK, log.slice(0, seq), reducers));
       if (snapshot === null) continue;
       const from = JSON.parse(snapshot) as TaskState;

@@ -432,7 +432,7 @@ describe("Edit", () => {
     test("is done or absent by the content, and done counts as seen", () =>
       settled("one two three\n", edit("two", "2")));
     test("is told where the new text stood elsewhere before", () => settled("2 two 2\n", edit("two", "2")));
-    test("is told where the places overlap", () => settled("b aaa\n", edit("b ", "aa")));
+    test("is told where the places overlap", () => settled("aXa\n", edit("X", "aa")));
     test("is told where all places were replaced", () => settled("x y x\n", edit("x", "z", { replace_all: true })));
     test("is told where replace_all met one place and the new text stood elsewhere", () =>
       settled("z x\n", edit("x", "z", { replace_all: true })));
@@ -471,6 +471,11 @@ describe("what was seen", () => {
     expect(files).toHaveLength(KEPT_PATHS);
     expect(files.at(-1)).toMatchObject({ path: `f${String(KEPT_PATHS * 2)}`, digest: "again" });
     expect(new Set(files.map(({ path }) => path)).size).toBe(KEPT_PATHS);
+  });
+
+  test("is forgotten of a file whose record lost its content", () => {
+    const gone = { extension: "fs", kind: "read", v: 1, data: {}, seq: 1, redacted: true };
+    expect(reducer.reduce(state, gone)).toEqual(reducer.initial());
   });
 
   test("a file of the same content that was only touched still counts as read", async () => {

@@ -26,11 +26,11 @@ interface FsState {
 
 const seen = Compile(Seen);
 
-/** Folds `fs/read` and `fs/write`, which are alike. What lost its content in a redaction is as if it was never seen. */
+/** Folds `fs/read` and `fs/write`, which are alike. A record that lost its content in a redaction says nothing. */
 export const reducer: Reducer = {
   initial: (): FsState => ({ files: [] }),
-  reduce(state, { extension, data }) {
-    if (extension !== "fs" ) return state;
+  reduce(state, { data }) {
+    if (!seen.Check(data)) return state;
     const others = (state as FsState).files.filter(({ path }) => path !== data.path);
     return { files: [...others, data].slice(-KEPT_PATHS) } satisfies FsState;
   },

@@ -43,7 +43,7 @@ export const storeOver = (state: State): Store => {
     checkOpen();
     return work();
   };
-  const forget = (hint: Hint): void => {
+  const unsubscribe = (hint: Hint): void => {
     own.delete(hint);
     state.hints.delete(hint);
   };
@@ -82,12 +82,12 @@ export const storeOver = (state: State): Store => {
       const told: Hint = (taskId) => hint(taskId);
       own.add(told);
       state.hints.add(told);
-      return () => forget(told);
+      return () => unsubscribe(told);
     },
     now: () => run(() => nowOf(state)),
     async close() {
       closing.abort();
-      own.forEach(forget);
+      own.forEach(unsubscribe);
     },
   };
 };

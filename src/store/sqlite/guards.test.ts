@@ -20,7 +20,7 @@ const block = (done: () => boolean): void => {
   }
 };
 
-it("renews a guarded claim while this thread is blocked, until it is told to stop", async () => {
+it("renews a guarded claim while this thread is blocked, until it is told to stop", { timeout: 60_000 }, async () => {
   const path = folder.path("tasks.db");
   const store = await openSqliteStore({ path });
   const log = await createLog(store);

@@ -56,6 +56,26 @@ it("leaves no word of what was redacted, taken or replaced among all that stays"
   expect(found("snapshot")).toEqual(expected("snapshot", (round) => round === 30));
 });
 
+it("leaves no word of a snapshot that was replaced, in whatever order many tasks replace theirs", async () => {
+  const path = folder.path("tasks.db");
+  const store = await openSqliteStore({ path });
+  const logs = await Promise.all(Array.from({ length: 500 }, () => createLog(store)));
+  const newest = new Map<number, string>();
+  // The same in every run: a minimal standard generator.
+  let random = 1;
+  for (let put = 0; put < 3_000; put += 1) {
+    random = (random * 48_271) % 2_147_483_647;
+    const task = random % logs.length;
+    const words = word("snapshot", task, put);
+    const bytes = new Uint8Array(Buffer.from(words.repeat([3, 18, 55][random % 3] ?? 1)));
+    const snapshot = { seq: put, version: "v1", revision: 0, bytes };
+    await store.putSnapshot({ taskId: logs[task]?.taskId ?? "", snapshot });
+    newest.set(task, words);
+  }
+  await store.close();
+  expect(new Set(readFileSync(path, "latin1").match(/\bsnapshot-\d+-\d+\./g))).toEqual(new Set(newest.values()));
+});
+
 it("cuts the log of changes with a redaction, while the store stays open", async () => {
   const path = folder.path("tasks.db");
   const store = await openSqliteStore({ path });

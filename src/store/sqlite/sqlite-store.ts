@@ -47,7 +47,7 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   async redact(params) {
     const receipt = await connection.write(() => redact(connection, params));
     // What was redacted still stands in the log of changes.
-    
+    await connection.checkpoint();
     wake.tell(params.taskId);
     return receipt;
   },

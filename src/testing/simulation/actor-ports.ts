@@ -1,5 +1,5 @@
 // The ports of one simulated process: every call of store, clock and model goes through the scheduler.
-import { nodeHasher, mac } from "../../store/node-hasher.ts";
+import { macUnder, nodeHasher } from "../../store/node-hasher.ts";
 import type { Model } from "../../model/model.ts";
 import type { PreparedAgent } from "../../plugins/plugin.ts";
 import type { RunnerLimits, RunnerPorts } from "../../runner/ports.ts";
@@ -51,7 +51,7 @@ export const portsFor = (scheduler: Scheduler, actor: Actor, parts: ActorParts):
   model: () => parts.model,
   exec: () => Promise.resolve(parts.exec),
   hasher: nodeHasher,
-  mac: (secret) => (text) => mac(secret, text),
+  mac: macUnder,
   compress: (text) => Promise.resolve(encoder.encode(text)),
   decompress: (bytes) => decoder.decode(bytes),
   clock: {
