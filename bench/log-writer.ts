@@ -3,7 +3,7 @@ import { decodeEvent } from "../src/core/codec.ts";
 import { sealEvents } from "../src/core/envelope.ts";
 import type { Event } from "../src/core/events.ts";
 import { createState } from "../src/core/fold.ts";
-import { applyAndProject, columnsOf, mergeRows } from "../src/core/project.ts";
+import { applyAndProject, changedColumns, columnsOf, mergeRows, type TaskColumns } from "../src/core/project.ts";
 import type { TaskState } from "../src/core/state.ts";
 import type { Claim, ClaimParams, CreateParams } from "../src/store/store.ts";
 import type { Program } from "./program.ts";
@@ -31,6 +31,7 @@ export class LogWriter {
   readonly #program: Program;
   readonly #claim: Claim;
   #chain: Uint8Array;
+  #columns: TaskColumns | undefined;
 
   private constructor(program: Program, claim: Claim, state: TaskState) {
     this.#program = program;
@@ -76,16 +77,18 @@ export class LogWriter {
       applyAndProject(this.state, { seq: this.state.seq + 1, at, event }, agent.reducers),
     );
     const taken = events.findLast((event) => event.type === "InputTaken")?.through;
+    const columns = columnsOf(this.state);
     await store.append({
       taskId,
       fence,
       revision,
       drafts,
-      columns: columnsOf(this.state),
+      columns: changedColumns(this.#columns, columns),
       rows: mergeRows(rows),
       ...(taken === undefined ? {} : { taken }),
       children,
     });
+    this.#columns = columns;
     this.#chain = drafts.at(-1)?.chain ?? this.#chain;
     for (const { body } of drafts) this.bytes += body.length;
   }

@@ -15,6 +15,7 @@ const { values } = parseArgs({
     coverage: { type: "string", default: "coverage/simulation.json" },
     "leave-deeds": { type: "string" },
     "leave-faults": { type: "string" },
+    first: { type: "boolean", default: false },
     "as-child": { type: "boolean", default: false },
   },
 });
@@ -47,6 +48,21 @@ const runShare = async (from: number, count: number): Promise<Share> => {
     if (result.faults.length > 0) failures.push(seed);
   }
   return { seeds: count, failures, met };
+};
+
+/** The first seed that fails and what it says; null when none does. A crash of the program itself counts. */
+const findFirst = async (from: number, count: number): Promise<{ seed: number | null; says: string }> => {
+  let current = from;
+  const crashed = Promise.withResolvers<string>();
+  process.on("uncaughtException", (error) => {
+    crashed.resolve(String(error));
+  });
+  for (; current < from + count; current += 1) {
+    const ran = runSeed(current).then(({ faults }) => faults[0] ?? null, String);
+    const says = await Promise.race([ran, crashed.promise]);
+    if (says !== null) return { seed: current, says: says.slice(0, 120) };
+  }
+  return { seed: null, says: "" };
 };
 
 const inChild = (from: number, count: number): Promise<Share> =>
@@ -98,5 +114,8 @@ const runMany = async (count: number): Promise<void> => {
 };
 
 if (values.seed !== undefined) await showSeed(Number(values.seed));
-else if (values["as-child"]) process.send?.(await runShare(Number(values.from), Number(values.seeds)));
+else if (values.first) {
+  console.log(JSON.stringify(await findFirst(Number(values.from ?? 0), Number(values.seeds ?? 2_000))));
+  process.exit();
+} else if (values["as-child"]) process.send?.(await runShare(Number(values.from), Number(values.seeds)));
 else await runMany(Number(values.seeds ?? 2_000));

@@ -26,6 +26,8 @@ const isExpected = (error: unknown): error is Error =>
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 
 export const failureOf = (error: unknown): Failure => {
+  // What went wrong first; that something could not be closed after it says nothing more.
+  if (error instanceof SuppressedError) return failureOf(error.suppressed);
   if (isUsage(error)) return { exitCode: 2, code: "usage", message: oneLine(error.message) };
   if (error instanceof ClientError || error instanceof StoreError) {
     return { exitCode: 1, code: error.code, message: oneLine(error.message) };

@@ -4,7 +4,7 @@ import { parseCommand, UsageError, type Command } from "./command.ts";
 import { commands } from "./commands.ts";
 import { failureOf } from "./failure.ts";
 import { commandHelp, programHelp } from "./help.ts";
-import { createOutput, type Output, type Program } from "./program.ts";
+import { commandUnder, createOutput, type Output, type Program } from "./program.ts";
 
 const findCommand = (name: string): Command => {
   const found = commands.find((command) => command.name === name);
@@ -64,6 +64,9 @@ const flags = {
   json: args.includes("--json"),
   debug: args.includes("--debug") || process.env["PERDURE_DEBUG"] === "1",
 };
-const program: Program = { cwd: process.cwd(), env: process.env, output };
+const { env } = process;
+const program: Program = { command: commandUnder(env), cwd: process.cwd(), env, output };
 process.on("uncaughtException", dieOf);
+// What a command waits for (another process's append, a tool's own timer) need not hold a process; this does.
+setInterval(() => undefined, 60_000);
 leave(await perform(program, args).catch((error: unknown) => reportFailure(output, error, flags)));

@@ -2,6 +2,8 @@
 import { styleText } from "node:util";
 
 export interface Program {
+  /** How this program is called again, for commands that a person is told to try. */
+  readonly command: string;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
@@ -19,6 +21,10 @@ export interface Output {
   /** Aborted once nobody reads stdout any more. */
   readonly unread: AbortSignal;
 }
+
+/** Under npm and npx the program stands in no PATH. */
+export const commandUnder = (env: NodeJS.ProcessEnv): string =>
+  env["npm_execpath"] === undefined ? "perdure" : "npx perdure";
 
 /** What a terminal would obey instead of showing it. */
 const safe = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\ufffd");

@@ -20,46 +20,45 @@ const because = ({ reason, problem }: TaskView): string => {
   return why === "" ? "" : ` (${why})`;
 };
 
-const unknownLines = (view: TaskView, same: string): string[] => {
-  const { taskId, unknown } = view;
+const unknownLines = ({ taskId, unknown }: TaskView, again: Session["again"]): string[] => {
   const lines = unknown.flatMap(({ action, name, input, reason, verifiable }) => [
     `  ${action} ${name} ${JSON.stringify(input)}: ${reason}`,
-    `    perdure resolve ${taskId} ${action} done|absent "<what you saw>"${same}`,
-    ...(verifiable ? [`    perdure verify ${taskId} ${action}${same}`] : []),
+    `    ${again(`resolve ${taskId} ${action} done|absent "<what you saw>"`)}`,
+    ...(verifiable ? [`    ${again(`verify ${taskId} ${action}`)}`] : []),
   ]);
   return ["nobody knows whether it took effect; look, then say so:", ...lines];
 };
 
-const runningLine = ({ taskId, claimedBy }: TaskView, same: string): string =>
+const runningLine = ({ taskId, claimedBy }: TaskView, again: Session["again"]): string =>
   claimedBy === null
-    ? `task ${taskId} stands in the middle of a turn; go on: perdure resume ${taskId}${same}`
-    : `task ${taskId} is being worked by ${claimedBy}; see: perdure log ${taskId} --follow${same}`;
+    ? `task ${taskId} stands in the middle of a turn; go on: ${again(`resume ${taskId}`)}`
+    : `task ${taskId} is being worked by ${claimedBy}; see: ${again(`log ${taskId} --follow`)}`;
 
-const waitingLines = (view: TaskView, same: string): string[] => {
+const waitingLines = (view: TaskView, again: Session["again"]): string[] => {
   const { taskId, waitingOn, outcome, unknown } = view;
   const task = `task ${taskId}`;
-  if (unknown.length > 0) return [`${task} waits for a resolution`, ...unknownLines(view, same)];
+  const why = because(view);
+  if (unknown.length > 0) return [`${task} waits for a resolution`, ...unknownLines(view, again)];
   if (outcome === "completed") {
-    const next = waitingOn === "resume" ? `perdure resume ${taskId} "…"` : `perdure say ${taskId} "…"`;
-    return [`${task} has answered${because(view)}; go on: ${next}${same}`];
+    const next = waitingOn === "resume" ? `resume ${taskId} "…"` : `say ${taskId} "…"`;
+    return [`${task} has answered${why}; go on: ${again(next)}`];
   }
   if (waitingOn === "resume") {
     const state = outcome === "failed" ? "has failed" : `is ${outcome ?? "stopped"}`;
-    return [`${task} ${state}${because(view)}; go on: perdure resume ${taskId}${same}`];
+    return [`${task} ${state}${why}; go on: ${again(`resume ${taskId}`)}`];
   }
   if (waitingOn === "input") {
-    return [`${task} is ${outcome ?? "waiting"}${because(view)}; go on: perdure say ${taskId} "…"${same}`];
+    return [`${task} is ${outcome ?? "waiting"}${why}; go on: ${again(`say ${taskId} "…"`)}`];
   }
-  return [`${task} waits for ${waitingOn ?? "something"}${because(view)}; see: perdure show ${taskId}${same}`];
+  return [`${task} waits for ${waitingOn ?? "something"}${why}; see: ${again(`show ${taskId}`)}`];
 };
 
 /** What a person should know of where the task stands, and the commands that lead on. */
-export const standing = (view: TaskView, same: string): string[] => {
-  if (view.held !== null) {
-    return [`task ${view.taskId} is held (${view.held.reason}); let it go: perdure release ${view.taskId}${same}`];
-  }
-  if (view.status === "ended") return [`task ${view.taskId} has ended: ${view.outcome ?? ""}${because(view)}`];
-  return view.status === "waiting" ? waitingLines(view, same) : [runningLine(view, same)];
+export const standing = (view: TaskView, again: Session["again"]): string[] => {
+  const { taskId, held, status, outcome } = view;
+  if (held !== null) return [`task ${taskId} is held (${held.reason}); let it go: ${again(`release ${taskId}`)}`];
+  if (status === "ended") return [`task ${taskId} has ended: ${outcome ?? ""}${because(view)}`];
+  return status === "waiting" ? waitingLines(view, again) : [runningLine(view, again)];
 };
 
 /** The model has spoken since `after`: an answer that stood there before is no answer to what was just posted. */
@@ -76,6 +75,6 @@ export const report = async (
   const view = await showTask(session.client, taskId);
   if (json) output.json(view);
   else if (view.answer !== null && !stopped && (await hasReplied(session, taskId, after))) output.print(view.answer);
-  for (const line of standing(view, session.sameOptions)) output.tell(line);
+  for (const line of standing(view, session.again)) output.tell(line);
   return view;
 };

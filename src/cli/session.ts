@@ -13,13 +13,17 @@ import type { CommonValues } from "./command.ts";
 import { CommandError } from "./failure.ts";
 import type { Program } from "./program.ts";
 
-export interface Session extends AsyncDisposable {
+/** Settings and the configuration that they come from. */
+export interface Given {
   readonly settings: ProgramSettings;
   readonly loaded: LoadedConfig;
+}
+
+export interface Session extends Given, AsyncDisposable {
   readonly store: Store;
   readonly client: Client;
-  /** The options that a further command needs to mean the same database and person, as they were given. */
-  readonly sameOptions: string;
+  /** A command line for a person to go on with: these words, with the options that mean the same database and person. */
+  again(words: string): string;
 }
 
 /** All tasks of this front end live in one place: a terminal is where its database is. */
@@ -36,26 +40,33 @@ const makeFolder = (db: string): void => {
 /** A word as a shell takes it. */
 const quoted = (word: string): string => (/^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-export const loadSettings = async (
-  { cwd, env }: Program,
-  options: CommonValues,
-): Promise<{ readonly settings: ProgramSettings; readonly loaded: LoadedConfig }> => {
+export const loadSettings = async ({ cwd, env }: Program, options: CommonValues): Promise<Given> => {
   const loaded = await loadConfig(cwd, options.config ?? env["PERDURE_CONFIG"]);
   return { settings: resolveSettings({ flags: { ...options }, env, loaded, cwd }), loaded };
 };
 
-/** `create`: make the database where there is none; otherwise that is an error. */
-export const openSession = async (
-  program: Program,
-  options: CommonValues,
-  { create = false }: { readonly create?: boolean } = {},
-): Promise<Session> => {
-  const { settings, loaded } = await loadSettings(program, options);
-  const { db, as: principal } = settings;
-  if (create) makeFolder(db);
-  else if (!existsSync(db)) {
+/** Opens the database, and makes it where there is none. */
+export const createSession = async (program: Program, options: CommonValues, given: Given): Promise<Session> => {
+  makeFolder(given.settings.db);
+  return openStore(program, options, given);
+};
+
+/** Opens the database that must be there. */
+export const openSession = async (program: Program, options: CommonValues): Promise<Session> => {
+  const given = await loadSettings(program, options);
+  const { db } = given.settings;
+  if (!existsSync(db)) {
     throw new CommandError(`there is no database at ${relative(program.cwd, db)}: perdure run makes one`);
   }
+  return openStore(program, options, given);
+};
+
+const openStore = async (
+  { command }: Program,
+  options: CommonValues,
+  { settings, loaded }: Given,
+): Promise<Session> => {
+  const { db, as: principal } = settings;
   const store = await openSqliteStore({ path: db });
   const random = { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) };
   const client: Client = {
@@ -67,18 +78,16 @@ export const openSession = async (
     frontEnd: "cli",
     place: PLACE,
   };
-  const given = [
-    ["--db", options.db],
-    ["--config", options.config],
-    ["--as", options.as],
-  ] as const;
-  const sameOptions = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quoted(value)}`]));
+  const sameOptions = (["db", "config", "as"] as const).flatMap((name) => {
+    const value = options[name];
+    return value === undefined ? [] : [` --${name} ${quoted(value)}`];
+  });
   return {
     settings,
     loaded,
     store,
     client,
-    sameOptions: sameOptions.join(""),
+    again: (words) => `${command} ${words}${sameOptions.join("")}`,
     [Symbol.asyncDispose]: () => store.close(),
   };
 };

@@ -22,6 +22,12 @@ const rowOf = async (store: Store, taskId: string): Promise<TaskRow> => {
   return row;
 };
 
+/** What another build set aside, this one may take up; what this one did, only a person lets go. */
+const requireNotHeld = ({ taskId, held }: TaskRow, build: string): void => {
+  if (held?.build !== build) return;
+  throw new CommandError(`task ${taskId} is held: ${held.reason}. Once that is mended, release it`);
+};
+
 /** Gives up on a task that nobody gets anywhere with: neither this process nor another. */
 class Patience {
   readonly #limitMs: number;
@@ -38,8 +44,7 @@ class Patience {
   }
 
   /** `busy`: somebody is at work on it now. */
-  check({ taskId, lastSeq, held }: TaskRow, busy: boolean): void {
-    if (held !== null) throw new CommandError(`task ${taskId} is held: ${held.reason}`);
+  check({ taskId, lastSeq }: TaskRow, busy: boolean): void {
     if (busy || lastSeq > this.#lastSeq) this.#since = performance.now();
     this.#lastSeq = lastSeq;
     if (performance.now() - this.#since < this.#limitMs) return;
@@ -87,7 +92,7 @@ const workUntilRest = async (
   const name = `cli ${String(process.pid)}@${hostname()}`;
   const patience = new Patience(PATIENCE_POLLS * pollMs);
   using hints = createHints(store, pollMs, stop);
-  const ports = workshop.ports({
+  const ports = workshop.ports(store, {
     note: (_taskId, message) => {
       program.output.progress(`  ${message}`);
       patience.because(message);
@@ -100,6 +105,7 @@ const workUntilRest = async (
     while (!stop.aborted) {
       const row = await rowOf(store, taskId);
       if (rests(row)) return;
+      requireNotHeld(row, workshop.agents.build);
       const elsewhere = row.claimedBy !== null && row.claimedBy !== name;
       patience.check(row, elsewhere || worker.running.has(taskId));
       await hints.next();
@@ -118,10 +124,11 @@ export const workToRest = async (
 ): Promise<number | null> => {
   const { output } = program;
   const row = await rowOf(session.store, taskId);
+  requireNotHeld(row, workshop.agents.build);
   if (row.claimedBy === null) workshop.checkRequires(row);
   else output.tell(`task ${taskId} is being worked by ${row.claimedBy}; following it`);
   using signals: StopSignals = listenForStop(() => {
-    output.tell("stopping after this step; once more leaves at once");
+    output.tell(`stopping after this step; once more leaves at once. Go on: ${session.again(`resume ${taskId}`)}`);
   });
   await using _progress = watchProgress(program, session, { taskId, after: row.lastSeq });
   for (;;) {

@@ -4,14 +4,14 @@ import { createLocalExec } from "../exec/local/local.ts";
 import { ModelError, type Model } from "../model/model.ts";
 import type { RunnerPorts, Watcher } from "../runner/ports.ts";
 import { createRunnerPorts } from "../runtime.ts";
-import type { TaskRow } from "../store/store.ts";
+import type { Store, TaskRow } from "../store/store.ts";
 import { snapshotVersionOf } from "../versions.ts";
 import { offersOf } from "../worker/worker.ts";
 import { prepareAgents, type Agents } from "./agents.ts";
 import { CommandError, failureOf } from "./failure.ts";
 import { loadModel } from "./models.ts";
 import type { Program } from "./program.ts";
-import type { Session } from "./session.ts";
+import type { Given } from "./session.ts";
 
 export interface Workshop {
   readonly agents: Agents;
@@ -20,7 +20,7 @@ export interface Workshop {
   addModel(name: string, options?: { readonly needed: boolean }): Promise<void>;
   /** Throws CommandError when this process lacks something that the task needs. */
   checkRequires(row: TaskRow): void;
-  ports(watcher: Watcher): RunnerPorts;
+  ports(store: Store, watcher: Watcher): RunnerPorts;
   readonly host: string;
 }
 
@@ -39,8 +39,8 @@ const absentModel = (name: string, why: string): Model => ({
   },
 });
 
-export const openWorkshop = async (program: Program, session: Session): Promise<Workshop> => {
-  const { loaded, settings, store } = session;
+/** Throws ConfigError for agents that do not hold together. */
+export const openWorkshop = async (program: Program, { loaded, settings }: Given): Promise<Workshop> => {
   const agents = await prepareAgents(loaded);
   const { prepared, build } = agents;
   const host = hostname();
@@ -63,7 +63,7 @@ export const openWorkshop = async (program: Program, session: Session): Promise<
       const missing = requires.filter((requirement) => !offers.has(requirement));
       if (missing.length > 0) throw new CommandError(`task ${taskId} needs ${missing.map(need).join(" and ")}`);
     },
-    ports: (watcher) =>
+    ports: (store, watcher) =>
       createRunnerPorts({
         store,
         agents: prepared,

@@ -168,6 +168,7 @@ describe("what is broken", () => {
 
   test("what is broken stays so, whatever else is new about it", () => {
     expect(reading(finished("c1_0"), { callId: undefined, speed: 1 })).toBe("undecodable");
+    expect(reading(finished("c1_0"), { status: "late", content: "text" })).toBe("undecodable");
   });
 
   test("a redacted core record may lack its content and nothing else", () => {

@@ -15,7 +15,6 @@ const shapes: Readonly<Record<string, TSchema>> = {
   Wait,
   Origin,
   Settings,
-  SettingsChange,
   Content,
   TextPart,
   FilePart,
@@ -38,7 +37,9 @@ interface Node {
   readonly content?: boolean;
 }
 
-const named = new Map(Object.entries({ ...shapes, Json }).map(([name, schema]) => [JSON.stringify(schema), name]));
+/** Named in the document, and explained there in a sentence. */
+const simple = { Json, SettingsChange };
+const named = new Map(Object.entries({ ...shapes, ...simple }).map(([name, schema]) => [JSON.stringify(schema), name]));
 
 /** A schema as the document writes it. */
 const typeText = (node: Node): string => {
@@ -51,7 +52,10 @@ const typeText = (node: Node): string => {
   }
   if (Object.hasOwn(node, "const")) return JSON.stringify(node.const);
   if (node.type === "array") return `list of ${typeText(node.items ?? {})}`;
-  if (node.type === "object") return `{ ${fieldsOf(node).map(([field, type]) => `${field}: ${type}`).join(", ")} }`;
+  if (node.type === "object")
+    return `{ ${fieldsOf(node)
+      .map(([field, type]) => `${field}: ${type}`)
+      .join(", ")} }`;
   return node.type ?? "Json";
 };
 
@@ -63,7 +67,9 @@ const isSkeleton = new Set(["type", "redacted?"]);
 const rowsOf = (schema: TSchema, content: readonly string[]): string[] =>
   fieldsOf(schema as Node)
     .filter(([field]) => !isSkeleton.has(field))
-    .map(([field, type]) => `${field} | ${type} | ${content.includes(field.replace("?", "")) ? "content" : "skeleton"}`);
+    .map(
+      ([field, type]) => `${field} | ${type} | ${content.includes(field.replace("?", "")) ? "content" : "skeleton"}`,
+    );
 
 const document = readFileSync(new URL("../../docs/events.md", import.meta.url), "utf8");
 
@@ -97,7 +103,13 @@ describe("docs/events.md", () => {
     test(`knows every field of core/${kind}`, () => {
       const kept = recordSkeleton(kind);
       const names = Object.keys((recordSchemas[kind] as Node).properties ?? {});
-      check(`core/${kind}`, rowsOf(recordSchemas[kind], names.filter((name) => !kept.includes(name))));
+      check(
+        `core/${kind}`,
+        rowsOf(
+          recordSchemas[kind],
+          names.filter((name) => !kept.includes(name)),
+        ),
+      );
     });
   }
 
@@ -114,7 +126,15 @@ describe("docs/events.md", () => {
       ...itemTypes.map((type) => `Item ${type}`),
       ...Object.keys(shapes),
     ];
-    const prose = ["Content and skeleton", "Reading a log", "Envelope", "The kernel's records", "Inbox items", "Shapes", "Json"];
+    const prose = [
+      "Content and skeleton",
+      "Reading a log",
+      "Envelope",
+      "The kernel's records",
+      "Inbox items",
+      "Shapes",
+      ...Object.keys(simple),
+    ];
     expect([...sections.keys()].filter((heading) => !prose.includes(heading)).sort()).toEqual([...wanted].sort());
   });
 
@@ -125,7 +145,9 @@ describe("docs/events.md", () => {
       if (node.type === "object") {
         const rows = section.split("\n").filter((line) => line.startsWith("| `"));
         const cells = rows.map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("`", "")));
-        expect(cells.map(([, field, type]) => [field, type])).toEqual(fieldsOf(node).filter(([field]) => field !== "type"));
+        expect(cells.map(([, field, type]) => [field, type])).toEqual(
+          fieldsOf(node).filter(([field]) => field !== "type"),
+        );
         return;
       }
       const parts = node.anyOf ?? [node.items ?? {}];

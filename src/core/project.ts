@@ -1,5 +1,6 @@
 // The task's row and the projection tables, from the state after each event. Pointers (seqs), never copies of content.
 // A store writes what this gives in the append's transaction; `check` makes it again from the log and compares.
+import { isEqualJson } from "./equal.ts";
 import type { EndOutcome, Event, EventOf, Mode, Outcome, Recorded, WaitingOn } from "./events.ts";
 import { apply } from "./fold.ts";
 import type { Origin } from "./items.ts";
@@ -107,6 +108,15 @@ export const columnsOf = (state: TaskState): TaskColumns => ({
   queue: state.settings.queue ?? "default",
   priority: state.settings.priority ?? 0,
 });
+
+/** The columns that are not as they were; all of them where that is not known. */
+export const changedColumns = (before: TaskColumns | undefined, after: TaskColumns): Partial<TaskColumns> => {
+  if (before === undefined) return after;
+  const changed = Object.entries(after).filter(
+    ([name, value]) => !isEqualJson(value, before[name as keyof TaskColumns]),
+  );
+  return Object.fromEntries(changed);
+};
 
 const usageRow = (state: TaskState, purpose: string, model: string): Row[] => {
   const counter = state.usage.find((candidate) => candidate.purpose === purpose && candidate.model === model);

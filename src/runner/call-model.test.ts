@@ -2,17 +2,9 @@ import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
 import { ModelError, type ModelErrorClass, type ModelReply } from "../model/model.ts";
 import { call } from "../testing/given.ts";
-import {
-  createHarness,
-  hang,
-  lines,
-  runHarness,
-  toolOf,
-  tries,
-  type Answer,
-  type Harness,
-  type HarnessOptions,
-} from "../testing/harness.ts";
+import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
+import { hang, tries, type Answer } from "../testing/scripted-answers.ts";
 
 const fails = (errorClass: ModelErrorClass, more: ConstructorParameters<typeof ModelError>[2] = {}): ModelError =>
   new ModelError(errorClass, `it says ${errorClass}`, more);

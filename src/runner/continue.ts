@@ -29,10 +29,11 @@ export const continueTurn = (run: Run): void => {
   const records = run.agent.agent.plugins.flatMap((plugin) =>
     plugin.nextLeg === undefined ? [] : [pluginRecord(plugin, plugin.nextLeg(stateOf(run)))],
   );
-  if (records.every((record) => record.message === undefined)) {
+  run.journal.addDerived(...records);
+  // Words are what reopens the answer: without any, the same answer would be continued for ever.
+  if (stateOf(run).turn?.answer !== undefined) {
     throw new Error(`task ${run.claim.taskId}: goals are open, but no plugin has words for another leg`);
   }
-  run.journal.addDerived(...records);
 };
 
 /** Makes room for the next request. What does not get smaller, or nobody can compact, leaves the context full. */

@@ -28,7 +28,7 @@ const isControl = (body: string): boolean => {
 };
 
 export const watchInbox = (
-  store: Store,
+  store: Pick<Store, "getTask" | "readInbox" | "subscribe">,
   claim: { readonly taskId: string; readonly fence: number },
   from: { readonly claimedAt: number; readonly seenSeq: number },
 ): InboxWatch => {
@@ -61,9 +61,11 @@ export const watchInbox = (
     });
     await looking;
   };
-  const unsubscribe = store.subscribe((taskId) => {
+  const unsubscribe = store.subscribe((taskId, only) => {
+    // A log that grows is this claim's own doing.
+    if (only === "log" || (taskId !== null && taskId !== claim.taskId)) return;
     // A look that fails is made up for by the next one, and by the take between steps.
-    if (taskId === null || taskId === claim.taskId) look().catch(() => undefined);
+    look().catch(() => undefined);
   });
 
   return {

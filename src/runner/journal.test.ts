@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { NewItem } from "../core/items.ts";
 import { StoreError, type Store } from "../store/store.ts";
 import { call } from "../testing/given.ts";
-import { at, before, both, createHarness, lines, runHarness, toolOf, type Harness } from "../testing/harness.ts";
+import { at, before, both } from "../testing/fault-plans.ts";
+import { createHarness, runHarness, toolOf, type Harness } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
 import type { Fault } from "../testing/simulation/scheduler.ts";
 
 /** A read, a write and an answer. */

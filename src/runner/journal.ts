@@ -3,7 +3,7 @@ import { encodeEvent } from "../core/codec.ts";
 import type { Event } from "../core/events.ts";
 import { sealEncoded, type SealedEvent } from "../core/envelope.ts";
 import { PROVISIONAL, confirmTime } from "../core/fold.ts";
-import { applyAndProject, columnsOf, mergeRows, type Row } from "../core/project.ts";
+import { applyAndProject, changedColumns, columnsOf, mergeRows, type Row, type TaskColumns } from "../core/project.ts";
 import { withoutTaint } from "../core/redact.ts";
 import { branchOf, type Reducers, type TaskState } from "../core/state.ts";
 import { StoreError, type AppendParams, type AppendReceipt, type Definition, type Post } from "../store/store.ts";
@@ -73,6 +73,8 @@ export class Journal {
   #pending: Pending[] = [];
   #rows: Row[] = [];
   #taken: number | undefined;
+  /** The row as the newest commit left it. A claim's first commit writes all of it, whoever wrote it before. */
+  #columns: TaskColumns | undefined;
   #definitions: Definition[] = [];
   #failed: FoldFailed | undefined;
 
@@ -159,12 +161,13 @@ export class Journal {
     if (events.length === 0) throw new Error(`task ${state.taskId}: a commit with nothing to append`);
     const after = { seq: this.#seq, chain: this.#chain };
     const drafts = sealEncoded(this.#ports.hasher, after, events, () => this.#ports.random.salt());
+    const columns = columnsOf(state);
     const receipt = await this.#append({
       taskId: state.taskId,
       fence: this.#fence,
       revision: this.revision,
       drafts,
-      columns: columnsOf(state),
+      columns: changedColumns(this.#columns, columns),
       rows: mergeRows(rows),
       ...(this.#taken === undefined ? {} : { taken: this.#taken }),
       ...(final === undefined ? {} : { inboxSeen: final.inboxSeen }),
@@ -177,6 +180,7 @@ export class Journal {
       return "refolded";
     }
     this.#committed(state, drafts, receipt);
+    this.#columns = columns;
     return "appended";
   }
 

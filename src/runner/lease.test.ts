@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { call } from "../testing/given.ts";
-import { at, both, createHarness, lines, toolOf, type Harness } from "../testing/harness.ts";
+import { at, both } from "../testing/fault-plans.ts";
+import { createHarness, toolOf, type Harness } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
 import type { FaultPlan } from "../testing/simulation/scheduler.ts";
 import { createLease } from "./lease.ts";
 

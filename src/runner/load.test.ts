@@ -6,15 +6,8 @@ import { StoreError, type Store } from "../store/store.ts";
 import { openText, sealText } from "../store/seal.ts";
 import type { StoredTask } from "../store/memory/state.ts";
 import { call } from "../testing/given.ts";
-import {
-  TASK,
-  createHarness,
-  lines,
-  runHarness,
-  toolOf,
-  type Harness,
-  type HarnessOptions,
-} from "../testing/harness.ts";
+import { TASK, createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
 
 const storedOf = (harness: Harness): StoredTask => {
   const task = harness.state.tasks.get(TASK);

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExecError, type Exec } from "../exec/exec.ts";
-import type { Tool } from "../plugins/plugin.ts";
+import type { Tool, ToolOutput } from "../plugins/plugin.ts";
 import { call } from "../testing/given.ts";
-import { at, createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { at } from "../testing/fault-plans.ts";
+import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import { headOf, tailOf } from "./output.ts";
 
 /** A workspace in memory: as much of one as large outputs need. */
@@ -14,7 +15,10 @@ const workspace = (): { exec: Exec; files: Map<string, string> } => {
   const exec: Exec = {
     root: "/work",
     resolve: async (path) => path,
-    stat: async (path) => (files.has(path) ? info(path) : refuse()),
+    stat: async (path) => {
+      if (!files.has(path)) throw new ExecError("not_found", "no such file");
+      return info(path);
+    },
     readFile: refuse,
     run: refuse,
     writeFile: async ({ path, bytes }) => {
@@ -25,7 +29,7 @@ const workspace = (): { exec: Exec; files: Map<string, string> } => {
   return { exec, files };
 };
 
-const giving = (output: Awaited<ReturnType<Tool["execute"]>>, more: Partial<Tool> = {}): Tool =>
+const giving = (output: ToolOutput, more: Partial<Tool> = {}): Tool =>
   toolOf("look", "read", { execute: () => output, ...more });
 
 const looking = (tool: Tool, more: Partial<HarnessOptions> = {}): Promise<Harness> =>

@@ -80,6 +80,9 @@ export const putOutputsOnDisk = async (run: Run): Promise<void> => {
   if (stateOf(run).settings.workspace === undefined) return;
   const { taskId } = run.claim;
   const exec = await execOf(run);
+  // What this claim spills stands there already.
+  if (run.exec?.hasOutputs !== false) return;
+  run.exec.hasOutputs = true;
   for (const { name } of await run.ports.store.listFiles({ taskId })) {
     if (!name.startsWith(`${FOLDER}/`)) continue;
     const there = await exec.stat(spillPath(name)).catch(() => null);

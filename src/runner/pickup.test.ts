@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
 import type { Plugin } from "../plugins/plugin.ts";
-import { createHarness, lines, runHarness, toolOf } from "../testing/harness.ts";
+import { createHarness, runHarness, toolOf } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
 
 const extra = (more: Partial<Plugin> = {}): Plugin => ({ name: "extra", version: "1", part: "Be brief.", ...more });
 

@@ -2,16 +2,10 @@ import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
 import type { Hooks, Plugin } from "../plugins/plugin.ts";
 import { call } from "../testing/given.ts";
-import {
-  at,
-  createHarness,
-  lines,
-  runHarness,
-  toolOf,
-  tries,
-  type Harness,
-  type HarnessOptions,
-} from "../testing/harness.ts";
+import { at } from "../testing/fault-plans.ts";
+import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
+import { tries } from "../testing/scripted-answers.ts";
 import { ModelError } from "../model/model.ts";
 
 const records = { noted: { v: 1 } };
@@ -441,7 +435,10 @@ describe("goals", () => {
 
   it("without words for another leg fail the turn", async () => {
     const { nextLeg: _, ...silent } = goals(() => ({ open: 1, blocked: 0, progress: true }));
-    const harness = await runHarness({ plugins: [silent], script: ["Hello."] });
-    expect((await harness.row()).outcome).toBe("failed");
+    const blank = { ...silent, nextLeg: () => ({ kind: "noted", data: {}, message: [text(" ")] }) };
+    for (const plugin of [silent, blank]) {
+      const harness = await runHarness({ plugins: [plugin], script: ["Hello."] });
+      expect((await harness.row()).outcome).toBe("failed");
+    }
   });
 });

@@ -1,17 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { NothingHappened, type Tool } from "../plugins/plugin.ts";
 import { call } from "../testing/given.ts";
-import {
-  at,
-  before,
-  both,
-  createHarness,
-  lines,
-  runHarness,
-  toolOf,
-  type Harness,
-  type HarnessOptions,
-} from "../testing/harness.ts";
+import { at, before, both } from "../testing/fault-plans.ts";
+import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
 
 /** A task that calls one tool; its process dies when the tool's effect is done, and another takes over. */
 const crashed = (tool: Tool, more: Partial<HarnessOptions> = {}): Promise<Harness> =>

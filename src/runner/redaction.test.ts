@@ -3,16 +3,10 @@ import { text } from "../core/messages.ts";
 import type { Plugin } from "../plugins/plugin.ts";
 import { openText } from "../store/seal.ts";
 import { call } from "../testing/given.ts";
-import {
-  before,
-  both,
-  createHarness,
-  hang,
-  toolOf,
-  tries,
-  type Harness,
-  type HarnessOptions,
-} from "../testing/harness.ts";
+import { before, both } from "../testing/fault-plans.ts";
+import { createHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
+import { hang, tries } from "../testing/scripted-answers.ts";
 
 const SECRET = "swordfish";
 
@@ -53,34 +47,38 @@ const expectGone = async (harness: Harness): Promise<void> => {
 describe("a redaction while a turn runs", () => {
   it("before the first append drops what was picked up and taken; both are made anew", async () => {
     const harness = await redacted(1);
-    expect(await harness.log()).toMatchInlineSnapshot(`
-      "1 TaskCreated agent=harnessed mode=conversation owner=person:ada
-      2 ExtensionRecorded core/prompts
-      3 ExtensionRecorded core/plugins
-      4 InputTaken items=[Say "do it", Say [redacted]] through=2
-      5 ModelCalled model=script request_hash=A
-      6 ModelReplied tool_use send {} stop_reason=tool_use
-      7 ToolStarted c6_0 send {}
-      8 ToolFinished c6_0 "send is done"
-      9 ModelCalled model=script request_hash=B
-      10 ModelReplied "It is done." stop_reason=end_turn
-      11 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log()).toBe(
+      lines(`
+        1 TaskCreated agent=harnessed mode=conversation owner=person:ada
+        2 ExtensionRecorded core/prompts
+        3 ExtensionRecorded core/plugins
+        4 InputTaken items=[Say "do it", Say [redacted]] through=2
+        5 ModelCalled model=script request_hash=A
+        6 ModelReplied tool_use send {} stop_reason=tool_use
+        7 ToolStarted c6_0 send {}
+        8 ToolFinished c6_0 "send is done"
+        9 ModelCalled model=script request_hash=B
+        10 ModelReplied "It is done." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     expect(harness.sent[0]?.request.tools.map(({ name }) => name)).toEqual(["look", "send"]);
     await expectGone(harness);
   });
 
   it("before a model call makes the request anew, without the words", async () => {
     const harness = await redacted(2);
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ModelCalled model=script request_hash=A
-      6 ModelReplied tool_use send {} stop_reason=tool_use
-      7 ToolStarted c6_0 send {}
-      8 ToolFinished c6_0 "send is done"
-      9 ModelCalled model=script request_hash=B
-      10 ModelReplied "It is done." stop_reason=end_turn
-      11 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ModelCalled model=script request_hash=A
+        6 ModelReplied tool_use send {} stop_reason=tool_use
+        7 ToolStarted c6_0 send {}
+        8 ToolFinished c6_0 "send is done"
+        9 ModelCalled model=script request_hash=B
+        10 ModelReplied "It is done." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     await expectGone(harness);
   });
 
@@ -88,16 +86,18 @@ describe("a redaction while a turn runs", () => {
     const harness = await redacted(3, {
       script: [tries([call("send", { to: SECRET })], [call("send")]), "It is done."],
     });
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ModelCalled model=script request_hash=A
-      6 ModelCalled model=script request_hash=B attempt=2
-      7 ModelReplied tool_use send {} stop_reason=tool_use
-      8 ToolStarted c7_0 send {}
-      9 ToolFinished c7_0 "send is done"
-      10 ModelCalled model=script request_hash=C
-      11 ModelReplied "It is done." stop_reason=end_turn
-      12 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ModelCalled model=script request_hash=A
+        6 ModelCalled model=script request_hash=B attempt=2
+        7 ModelReplied tool_use send {} stop_reason=tool_use
+        8 ToolStarted c7_0 send {}
+        9 ToolFinished c7_0 "send is done"
+        10 ModelCalled model=script request_hash=C
+        11 ModelReplied "It is done." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     expect(harness.sent).toHaveLength(3);
     expect(JSON.stringify(harness.sent[0]?.request).includes(SECRET)).toBe(true);
     expect(JSON.stringify(harness.sent[1]?.request).includes(SECRET)).toBe(false);
@@ -107,13 +107,15 @@ describe("a redaction while a turn runs", () => {
 
   it("keeps a result that is not yet appended: it happened, once", async () => {
     const harness = await redacted(4);
-    expect(await harness.log(6)).toMatchInlineSnapshot(`
-      "7 ToolStarted c6_0 send {}
-      8 ToolFinished c6_0 "send is done"
-      9 ModelCalled model=script request_hash=A
-      10 ModelReplied "It is done." stop_reason=end_turn
-      11 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 send {}
+        8 ToolFinished c6_0 "send is done"
+        9 ModelCalled model=script request_hash=A
+        10 ModelReplied "It is done." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     expect(harness.ran).toHaveLength(1);
     await expectGone(harness);
   });
@@ -139,47 +141,52 @@ describe("a redaction while a turn runs", () => {
     const harness = await redacted(4, {
       plugins: [notes],
       script: [[call("send")], "It is done."],
-      // The first reminder holds the secret, too, and is redacted with it.
       tools: [
         toolOf("send", "write", { execute: (_, context) => (context.record({ kind: "noted", data: {} }), "sent") }),
       ],
     });
-    expect(await harness.log(7)).toMatchInlineSnapshot(`
-      "8 ToolStarted c7_0 send {}
-      9 ExtensionRecorded test/noted {}
-      10 ToolFinished c7_0 "sent"
-      11 ExtensionRecorded notes/seen {sent: true}
-      12 ExtensionRecorded notes/said null message="Said: nothing"
-      13 ModelCalled model=script request_hash=A
-      14 ModelReplied "It is done." stop_reason=end_turn
-      15 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(7)).toBe(
+      lines(`
+        8 ToolStarted c7_0 send {}
+        9 ExtensionRecorded test/noted {}
+        10 ToolFinished c7_0 "sent"
+        11 ExtensionRecorded notes/seen {sent: true}
+        12 ExtensionRecorded notes/said null message="Said: nothing"
+        13 ModelCalled model=script request_hash=A
+        14 ModelReplied "It is done." stop_reason=end_turn
+        15 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     await expectGone(harness);
   });
 
   it("drops the result of a call whose reply is dropped with it", async () => {
     const harness = await redacted(3, { script: [tries([call("fly"), call("send")], [call("send")]), "It is done."] });
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ModelCalled model=script request_hash=A
-      6 ModelCalled model=script request_hash=B attempt=2
-      7 ModelReplied tool_use send {} stop_reason=tool_use
-      8 ToolStarted c7_0 send {}
-      9 ToolFinished c7_0 "send is done"
-      10 ModelCalled model=script request_hash=C
-      11 ModelReplied "It is done." stop_reason=end_turn
-      12 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ModelCalled model=script request_hash=A
+        6 ModelCalled model=script request_hash=B attempt=2
+        7 ModelReplied tool_use send {} stop_reason=tool_use
+        8 ToolStarted c7_0 send {}
+        9 ToolFinished c7_0 "send is done"
+        10 ModelCalled model=script request_hash=C
+        11 ModelReplied "It is done." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     await expectGone(harness);
   });
 
   it("before the Waiting drops the answer, and asks again", async () => {
     const harness = await redacted(3, { script: [tries(`You said ${SECRET}.`, "You said something.")] });
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ModelCalled model=script request_hash=A
-      6 ModelCalled model=script request_hash=B attempt=2
-      7 ModelReplied "You said something." stop_reason=end_turn
-      8 Waiting on=input outcome=completed detail={answer: "You said something."}"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ModelCalled model=script request_hash=A
+        6 ModelCalled model=script request_hash=B attempt=2
+        7 ModelReplied "You said something." stop_reason=end_turn
+        8 Waiting on=input outcome=completed detail={answer: "You said something."}
+      `),
+    );
     await expectGone(harness);
   });
 
@@ -188,12 +195,14 @@ describe("a redaction while a turn runs", () => {
       mode: "oneShot",
       script: [tries(`You said ${SECRET}.`, "You said something.")],
     });
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ModelCalled model=script request_hash=A
-      6 ModelCalled model=script request_hash=B attempt=2
-      7 ModelReplied "You said something." stop_reason=end_turn
-      8 TaskEnded outcome=done answer="You said something.""
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ModelCalled model=script request_hash=A
+        6 ModelCalled model=script request_hash=B attempt=2
+        7 ModelReplied "You said something." stop_reason=end_turn
+        8 TaskEnded outcome=done answer="You said something."
+      `),
+    );
     await expectGone(harness);
   });
 
@@ -210,7 +219,11 @@ describe("a redaction while a turn runs", () => {
     void worker.stop();
     await harness.until(() => harness.ends.length === 1);
     expect(harness.ends).toEqual(["stopped"]);
-    expect(await harness.log(7)).toMatchInlineSnapshot(`"8 ToolFinished c6_0 "sent""`);
+    expect(await harness.log(7)).toBe(
+      lines(`
+        8 ToolFinished c6_0 "sent"
+      `),
+    );
     harness.start();
     await harness.rest();
     expect(harness.ran).toHaveLength(1);
@@ -218,30 +231,27 @@ describe("a redaction while a turn runs", () => {
   });
 
   it("of an announced call's input keeps the call from running", async () => {
-    let announced = 0;
     const harness: Harness = await createHarness({
       tools: [toolOf("send", "write")],
       script: [[call("send", { to: SECRET })], "It is done."],
       plan: both(
         before("store.append", 3, () => harness.post({ type: "Say", text: "wait" })),
-        before("store.append", 4, () => {
-          announced = harness.ran.length;
-          return redact(harness);
-        }),
+        before("store.append", 4, () => redact(harness)),
       ),
     });
     harness.start();
     await harness.rest();
-    expect(announced).toBe(0);
-    expect(await harness.log(5)).toMatchInlineSnapshot(`
-      "6 ModelReplied [redacted] tool_use send {} stop_reason=tool_use
-      7 ToolStarted [redacted] c6_0 send null
-      8 InputTaken items=[Say [redacted]] through=2
-      9 ToolFinished c6_0 skipped "[removed: this content was redacted]"
-      10 ModelCalled model=script request_hash=A
-      11 ModelReplied "It is done." stop_reason=end_turn
-      12 Waiting on=input outcome=completed detail={answer: "It is done."}"
-    `);
+    expect(await harness.log(5)).toBe(
+      lines(`
+        6 ModelReplied [redacted] tool_use send {} stop_reason=tool_use
+        7 ToolStarted [redacted] c6_0 send null
+        8 InputTaken items=[Say [redacted]] through=2
+        9 ToolFinished c6_0 skipped "[removed: this content was redacted]"
+        10 ModelCalled model=script request_hash=A
+        11 ModelReplied "It is done." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
     expect(harness.ran).toEqual([]);
     await expectGone(harness);
   });
@@ -263,19 +273,25 @@ describe("a redaction while a turn runs", () => {
 
 describe("a request that is made again and differs", () => {
   it("is told to the operator, and seen in the log", async () => {
-    const harness = await createHarness({ script: [tries(hang, "Hello.")], tools: [toolOf("look", "read")] });
+    const harness = await createHarness({
+      script: [tries(hang, "Hello.")],
+      tools: [toolOf("look", "read")],
+      checks: false,
+    });
     const { actor } = harness.start();
     await harness.until(() => harness.sent.length === 1);
     await harness.use({ tools: [toolOf("look", "read", { description: "look closely" })] });
     harness.system.scheduler.crash(actor);
     await harness.rest();
-    expect(await harness.log(4)).toMatchInlineSnapshot(`
-      "5 ModelCalled model=script request_hash=A
-      6 ExtensionRecorded core/plugins
-      7 ModelCalled model=script request_hash=B attempt=2
-      8 ModelReplied "Hello." stop_reason=end_turn
-      9 Waiting on=input outcome=completed detail={answer: Hello.}"
-    `);
+    expect(await harness.log(4)).toBe(
+      lines(`
+        5 ModelCalled model=script request_hash=A
+        6 ExtensionRecorded core/plugins
+        7 ModelCalled model=script request_hash=B attempt=2
+        8 ModelReplied "Hello." stop_reason=end_turn
+        9 Waiting on=input outcome=completed detail={answer: Hello.}
+      `),
+    );
     expect(harness.system.notes.join()).toContain("the request made again differs from that at seq 5: system or tools");
   });
 });

@@ -2,17 +2,9 @@ import { describe, expect, it } from "vitest";
 import { NothingHappened, type Tool } from "../plugins/plugin.ts";
 import type { NewItem } from "../core/items.ts";
 import { call } from "../testing/given.ts";
-import {
-  at,
-  before,
-  both,
-  createHarness,
-  lines,
-  runHarness,
-  toolOf,
-  type Harness,
-  type HarnessOptions,
-} from "../testing/harness.ts";
+import { at, before, both } from "../testing/fault-plans.ts";
+import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
 
 const isAborted = (error: unknown): string => `stopped: ${String(error instanceof Error)}`;
 
@@ -281,6 +273,24 @@ describe("a tool that runs when a person stops the turn", () => {
       `),
     );
     expect(toldAt - postedAt).toBeLessThan(100);
+  });
+
+  it("is told at the next renewal when no hint of the interrupt came", async () => {
+    const execute: Tool["execute"] = async (_, { signal }) => {
+      await current?.sleep(3_600_000, signal).catch(() => {
+        toldAt = current?.now ?? 0;
+      });
+      return "never";
+    };
+    let toldAt = 0;
+    const harness = await createHarness({ tools: [toolOf("look", "read", { execute })], script: [[call("look")]] });
+    current = harness;
+    harness.start({ ports: { store: { ...harness.store, subscribe: () => () => undefined } } });
+    await harness.until(() => harness.ran.length > 0);
+    postedAt = harness.now;
+    await harness.post({ type: "Interrupt" });
+    await harness.rest();
+    expect(toldAt - postedAt).toBeLessThanOrEqual(5_000 / 3 + 1);
   });
 
   it("is unknown when it writes", async () => {

@@ -39,7 +39,8 @@ export interface Run {
   /** Compaction was tried for the coming call and did not make it fit. */
   contextFull: boolean;
   prefix: { readonly of: readonly unknown[]; readonly value: RequestPrefix; readonly hash: string } | null;
-  exec: { readonly path: string | null; readonly value: Exec } | null;
+  /** Where the task's tools run, once one has; and whether the outputs that were spilled elsewhere stand there. */
+  exec: { readonly path: string | null; readonly value: Exec; hasOutputs: boolean } | null;
 }
 
 export const stateOf = (run: Run): TaskState => run.journal.state;
@@ -49,7 +50,9 @@ export const storeNow = (run: Run): number => run.claim.now + (run.ports.clock.m
 
 export const execOf = async (run: Run): Promise<Exec> => {
   const path = stateOf(run).settings.workspace?.path ?? null;
-  if (run.exec === null || run.exec.path !== path) run.exec = { path, value: await run.ports.exec(path) };
+  if (run.exec === null || run.exec.path !== path) {
+    run.exec = { path, value: await run.ports.exec(path), hasOutputs: false };
+  }
   return run.exec.value;
 };
 

@@ -3,6 +3,7 @@ import { fold } from "../core/fold.ts";
 import type { Plugin } from "../plugins/plugin.ts";
 import type { TaskState } from "../core/state.ts";
 import { call } from "../testing/given.ts";
+import { before } from "../testing/fault-plans.ts";
 import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import { encodeState, isSnapshotDue } from "./snapshot.ts";
 
@@ -101,6 +102,22 @@ describe("a snapshot", () => {
     const snapshot = await snapshotOf(harness);
     expect(snapshot?.revision).toBe(2);
     expect(new TextDecoder().decode(snapshot?.bytes).includes("Ada")).toBe(false);
+  });
+
+  it("that was folded before a redaction is refused, and nothing of it is kept", async () => {
+    const harness = await createHarness({
+      tools: [toolOf("look", "read")],
+      script: turnOf(30),
+      limits: { snapshotEvery: 100 },
+      plan: before("store.putSnapshot", 1, () =>
+        harness.store.redact({ taskId: "task", seqs: [8], secret: new Uint8Array(32) }),
+      ),
+    });
+    harness.start();
+    await harness.rest();
+    expect(harness.system.scheduler.trace.filter(({ port }) => port === "store.putSnapshot")).toHaveLength(1);
+    expect(await snapshotOf(harness)).toBeNull();
+    expect((await harness.row()).outcome).toBe("completed");
   });
 
   it("is not written of a state that does not decode back equal", async () => {

@@ -324,8 +324,9 @@ export interface Clock {
   readonly boot: string;
 }
 
-/** Something may have changed: a task's log or inbox grew, or (null) anything. Hints may be missing or too many. */
-export type Hint = (taskId: string | null) => void;
+/** Something may have changed: a task's log or inbox grew, or (null) anything. `only` says that nothing but the log did:
+ * whoever waits for items or for work need not look. Hints may be missing or too many. */
+export type Hint = (taskId: string | null, only?: "log") => void;
 
 export interface Store {
   /** The place as a person would name it, for messages: a path or a URL without its password. */

@@ -2,19 +2,17 @@
 // printed log. Whatever a test loads is checked when the test ends: chain, projections, folds from snapshots, requests.
 import { expect, onTestFinished } from "vitest";
 import { printLog } from "../core/print.ts";
-import { apply, fold } from "../core/fold.ts";
-import type { EventType, Recorded } from "../core/events.ts";
+import { fold } from "../core/fold.ts";
+import type { Event, EventType, Recorded } from "../core/events.ts";
+import { sealEvents } from "../core/envelope.ts";
+import { applyAndProject, columnsOf, mergeRows } from "../core/project.ts";
 import type { NewItem, Settings } from "../core/items.ts";
-import { text, type CallPart } from "../core/messages.ts";
 import type { ModelRequest } from "../core/request.ts";
-import type { TaskState } from "../core/state.ts";
 import type { Exec } from "../exec/exec.ts";
 import { ModelError, type Model, type ModelContext, type ModelReply } from "../model/model.ts";
 import type { Agent, Plugin, PreparedAgent, PreparedTool, Tool } from "../plugins/plugin.ts";
 import { prepareAgent } from "../plugins/prepare.ts";
 import type { RunnerLimits, RunnerPorts } from "../runner/ports.ts";
-import { encodeState } from "../runner/snapshot.ts";
-import { checkLog } from "../store/check-log.ts";
 import { openState, type State } from "../store/memory/state.ts";
 import { storeOver } from "../store/memory/store.ts";
 import { nodeHasher } from "../store/node-hasher.ts";
@@ -22,42 +20,14 @@ import { plainSeal } from "../store/seal.ts";
 import type { Claim, PostReceipt, Store, TaskRow } from "../store/store.ts";
 import type { RunEnd } from "../runner/runner.ts";
 import type { WorkerOptions } from "../worker/worker.ts";
-import { requestFaults } from "./request-faults.ts";
-import { foldOracle, inboxOracle, rowsOracle } from "./simulation/oracles.ts";
-import type { Actor, Fault, FaultPlan } from "./simulation/scheduler.ts";
+import { comparable } from "./printed-log.ts";
+import { expectFoldsAgree, faultsOf } from "./check-task.ts";
+import { answerOf, type Asked, type Script } from "./scripted-answers.ts";
+import type { Actor, FaultPlan } from "./simulation/scheduler.ts";
 import { OWNER, SimulatedSystem, type Process, type Program } from "./simulation/system.ts";
-
-export { OWNER } from "./simulation/system.ts";
 
 /** The task of a harness. */
 export const TASK = "task";
-
-/** What a scripted model is asked. `sleep` takes virtual time and rejects when its signal is aborted. */
-export interface Asked {
-  readonly request: ModelRequest;
-  readonly context: ModelContext;
-  readonly signal: AbortSignal;
-  sleep(ms: number): Promise<void>;
-}
-
-type Given = string | readonly CallPart[] | ModelReply | Error;
-/** What a model gives for one attempt: words, calls, a whole reply, a failure, or a function that makes one of these. */
-export type Answer = Given | ((asked: Asked) => Given | Promise<Given>);
-
-/** Several attempts at one reply, each with its answer; the last stands for all that follow. */
-export class Tries {
-  readonly answers: readonly Answer[];
-  constructor(answers: readonly Answer[]) {
-    this.answers = answers;
-  }
-}
-export const tries = (...answers: readonly Answer[]): Tries => new Tries(answers);
-
-/** An attempt that gives nothing before it is aborted. */
-export const hang: Answer = async ({ signal, sleep }) => {
-  await sleep(3_600_000).catch(() => undefined);
-  return new ModelError(signal.aborted ? "aborted" : "network", "aborted");
-};
 
 /** A tool that takes any input and, unless told otherwise, says that it is done. */
 export const toolOf = (name: string, effect: Tool["effect"], more: Partial<Tool> = {}): Tool => ({
@@ -75,8 +45,7 @@ export interface Code {
   readonly tools?: readonly Tool[];
   /** Plugins beside it. */
   readonly plugins?: readonly Plugin[];
-  /** The reply of that number (from 0). A script that is over answers `done`. */
-  readonly script?: readonly (Answer | Tries)[];
+  readonly script?: Script;
   readonly system?: string;
 }
 
@@ -98,32 +67,6 @@ export interface HarnessOptions extends Code {
   readonly checks?: boolean;
 }
 
-/** A fault at the `nth` (from 1) call of a port, such as `store.append`, `model.stream` or `tool.send`. */
-export const at = (port: string, fault: Fault, nth = 1): FaultPlan => {
-  let met = 0;
-  return (call) => {
-    if (call.port !== port) return null;
-    met += 1;
-    return met === nth ? fault : null;
-  };
-};
-
-/** Does something right before the `nth` (from 1) call of a port; no fault. */
-export const before = (port: string, nth: number, act: () => unknown): FaultPlan => {
-  let met = 0;
-  return (call) => {
-    if (call.port === port) met += 1;
-    if (call.port === port && met === nth) act();
-    return null;
-  };
-};
-
-/** The first fault of several plans; each sees every call. */
-export const both =
-  (...plans: readonly FaultPlan[]): FaultPlan =>
-  (call) =>
-    plans.map((plan) => plan(call)).find((fault) => fault !== null) ?? null;
-
 /** One time that a tool's handler ran. */
 export interface Ran {
   readonly name: string;
@@ -140,35 +83,6 @@ export interface Sent {
   readonly request: ModelRequest;
   readonly context: ModelContext;
 }
-
-const replyOf = (given: Exclude<Given, Error>): ModelReply => {
-  if (typeof given === "object" && "message" in given) return given;
-  const parts = typeof given === "string" ? [text(given)] : [...given];
-  const calls = typeof given !== "string";
-  return { message: { parts }, stopReason: calls ? "tool_use" : "end_turn", tokens: { input: 10, output: 5 } };
-};
-
-const letter = (index: number): string => String.fromCharCode(65 + index);
-
-/** Request hashes by letters, in order of appearance, so that the same hash shows as the same letter. */
-const byLetters = (log: string): string => {
-  const seen: string[] = [];
-  return log.replaceAll(/request_hash=\S+/g, (hash) => {
-    if (!seen.includes(hash)) seen.push(hash);
-    return `request_hash=${letter(seen.indexOf(hash))}`;
-  });
-};
-
-/** A printed log as tests write it down: indentation, alignment and outer empty lines are not part of it. */
-export const lines = (written: string): string => written.replaceAll(/ +/g, " ").replaceAll(/^ | $/gm, "").trim();
-
-/** What the printed log is compared with: the pickup's texts and the times of retries are left out. */
-const comparable = (log: string): string =>
-  lines(
-    byLetters(log)
-      .replaceAll(/(core\/(?:prompts|plugins)).*/g, "$1")
-      .replaceAll(/retryAt: \d+/g, "retryAt: …"),
-  );
 
 export class Harness {
   readonly system: SimulatedSystem;
@@ -279,17 +193,12 @@ export class Harness {
     return [name, { ...prepared, tool: wired }];
   }
 
-  #model(actor: Actor, script: readonly (Answer | Tries)[]): Model {
+  #model(actor: Actor, script: Script): Model {
     const { scheduler } = this.system;
     const { sent } = this;
-    const answer = async (asked: Asked): Promise<ModelReply> => {
-      const { replies, attempt } = asked.context;
+    const answer = (asked: Asked): Promise<ModelReply> => {
       sent.push({ request: structuredClone(asked.request), context: asked.context });
-      const entry = script[replies] ?? "done";
-      const tried = entry instanceof Tries ? entry.answers[Math.min(attempt, entry.answers.length) - 1] : entry;
-      const given = typeof tried === "function" ? await tried(asked) : (tried ?? "done");
-      if (given instanceof Error) throw given;
-      return replyOf(given);
+      return answerOf(script, asked);
     };
     return {
       name: "script",
@@ -353,6 +262,32 @@ export class Harness {
     return receipt;
   }
 
+  /** Appends events as a holder of the task would have, and gives it back. */
+  async write(...events: readonly Event[]): Promise<void> {
+    const { store } = this;
+    const offers = (await this.row()).requires;
+    const claim = await store.claim({ worker: "test", leaseMs: 1_000, offers, snapshotVersions: {}, build: "test" });
+    if (claim === null) throw new Error("the task has nothing to do");
+    const { lastSeq: seq, chain, fence, revision } = claim;
+    const state = fold(TASK, await this.events(), this.#agent.reducers);
+    const rows = events.flatMap((event, index) =>
+      applyAndProject(state, { seq: seq + index + 1, at: this.now, event }, this.#agent.reducers),
+    );
+    const drafts = sealEvents(nodeHasher, { seq, chain }, events, () => this.system.chance.bytes(16));
+    const taken = state.inboxTaken === 0 ? {} : { taken: state.inboxTaken };
+    await store.append({
+      taskId: TASK,
+      fence,
+      revision,
+      drafts,
+      columns: columnsOf(state),
+      rows: mergeRows(rows),
+      ...taken,
+    });
+    await store.release({ taskId: TASK, fence, kind: "stop" });
+    this.claims.length = 0;
+  }
+
   async row(): Promise<TaskRow> {
     const row = await this.store.getTask({ taskId: TASK });
     if (row === null) throw new Error("the task is gone");
@@ -371,37 +306,6 @@ export class Harness {
         .slice(after)
         .join("\n"),
     );
-  }
-
-  /** Everything that is wrong with what is stored; empty when all holds. */
-  async faults(): Promise<string[]> {
-    const { store } = this;
-    const { reducers } = this.#agent;
-    const [row, entries] = [await this.row(), await store.read({ taskId: TASK })];
-    const redactions = await store.readRedactions({ taskId: TASK });
-    const faults = checkLog({ taskId: TASK, entries, redactions, row, hasher: nodeHasher }).map(({ what }) => what);
-    const log = await this.events();
-    inboxOracle(log, row.inboxSeq > row.inboxTaken ? [] : this.accepted, faults);
-    foldOracle(TASK, log, reducers, faults);
-    const evidence = { store, taskId: TASK, reducers, effects: [], sent: [], accepted: [] };
-    await rowsOracle({ ...evidence, idempotent: new Set() }, log, faults);
-    for (const { request } of this.sent) faults.push(...requestFaults(request));
-    return faults;
-  }
-
-  /** Folds the log from snapshots at seqs all over it, and from the start, and compares. */
-  async expectFoldsAgree(): Promise<void> {
-    const log = await this.events();
-    const { reducers } = this.#agent;
-    const whole = fold(TASK, log, reducers);
-    const step = Math.ceil(log.length / 40);
-    for (let seq = 1; seq < log.length; seq += step) {
-      const snapshot = encodeState(fold(TASK, log.slice(0, seq), reducers));
-      if (snapshot === null) continue;
-      const from = JSON.parse(snapshot) as TaskState;
-      const resumed = log.slice(seq).reduce((state, recorded) => apply(state, recorded, reducers), from);
-      expect(resumed, `folded from a snapshot at seq ${String(seq)}`).toEqual(whole);
-    }
   }
 }
 
@@ -430,8 +334,10 @@ export const createHarness = async (options: HarnessOptions): Promise<Harness> =
   await harness.system.create(TASK, { agent: "harnessed", config, objective, mode, onInterrupt });
   onTestFinished(async () => {
     if (options.checks === false) return;
-    expect(await harness.faults()).toEqual([]);
-    await harness.expectFoldsAgree();
+    const { store, sent, accepted } = harness;
+    const { reducers } = harness.agent;
+    expect(await faultsOf({ store, taskId: TASK, reducers, sent, accepted })).toEqual([]);
+    expectFoldsAgree(TASK, await harness.events(), reducers);
   });
   return harness;
 };

@@ -51,6 +51,9 @@ const versionsOf = (ports: RunnerPorts): Record<string, string> =>
     }),
   );
 
+const notGivenBack = (claims: number): string =>
+  claims === 1 ? "its last holder did not give it back" : `its last ${String(claims)} holders did not give it back`;
+
 /** Claims tasks and runs them, up to `concurrency` at a time. */
 class Pool {
   readonly stopping = new AbortController();
@@ -120,7 +123,7 @@ class Pool {
     const damagedBefore = this.#damaged.get(taskId) ?? 0;
     const stop = this.stopping.signal;
     const end = this.#killsItsWorkers(claim)
-      ? await hold(this.#ports, claim, `claimed ${String(claim.attempts - 1)} times in a row without being given back`)
+      ? await hold(this.#ports, claim, notGivenBack(claim.attempts - 1))
       : await runTask(this.#ports, claim, { stop, claimedAt, damagedBefore });
     if (end === "damaged") this.#damaged.set(taskId, damagedBefore + 1);
     else this.#damaged.delete(taskId);
@@ -169,8 +172,8 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
 
   const loop = async (): Promise<void> => {
     // What a task that runs here does is no reason to look for others.
-    const unsubscribe = ports.store.subscribe((taskId) => {
-      if (taskId === null || !pool.running.has(taskId)) awaken();
+    const unsubscribe = ports.store.subscribe((taskId, only) => {
+      if (only !== "log" && (taskId === null || !pool.running.has(taskId))) awaken();
     });
     try {
       while (!stopping.aborted) {

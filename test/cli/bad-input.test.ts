@@ -29,7 +29,7 @@ const run = ["run", "hello"];
 
 const table: readonly Bad[] = [
   { name: "no such command", args: ["rnu"], code: 2, says: 'there is no command "rnu"; perdure --help lists them' },
-  { name: "an option before the command", args: ["--json", "tasks"], code: 2, says: "the command comes first" },
+  { name: "an option before the command", args: ["--db", "tasks"], code: 2, says: "the command comes first" },
   { name: "no such option", args: ["tasks", "--colour"], code: 2, says: "Unknown option '--colour'" },
   { name: "an option without its value", args: ["tasks", "--db"], code: 2, says: "'--db <value>' argument missing" },
   { name: "a word too few", args: ["show"], code: 2, says: "show needs <task>: perdure show <task>" },
@@ -185,6 +185,29 @@ describe("with a task", () => {
   test("a task that nobody holds back is not released", async () => {
     const { place, taskId } = await withTask();
     expectLine(await place.perdure("release", taskId), 1, /is not held/);
+  });
+
+  test("a task that this build cannot fold is held, until it is released or another build takes it up", async () => {
+    const place = createPlace();
+    const reducer = `{ initial: () => 0, reduce: () => { if (process.env["BROKEN"]) throw new Error("no fold"); return 1; } }`;
+    const tool = `{ name: "Note", description: "", effect: "internal", inputSchema: { type: "object" },
+      execute: (_input, context) => { context.record({ kind: "noted", data: {} }); return "noted"; } }`;
+    const plugin = `{ name: "p", version: "1", records: { noted: { v: 1 } }, reducer: ${reducer}, tools: [${tool}] }`;
+    const configuration = `export default { agents: [{ name: "a", plugins: [${plugin}] }] };`;
+    place.write("perdure.config.ts", configuration);
+    place.write("s.jsonl", lines({ calls: [{ name: "Note", input: {} }] }, { text: "One." }, { text: "Two." }));
+    const broken = { BROKEN: "1" };
+    const held = await place.start(["run", "note it", "--model", "scripted:s.jsonl"], broken).finished;
+    expectLine(held, 1, /task \w+ is held: .*no fold.*release it/);
+    const taskId = await newestTask(place);
+    expectLine(await place.perdure("resume", taskId), 1, /is held: .*no fold/);
+    expect((await place.perdure("tasks")).stdout).toContain("held");
+    const released = await place.perdure("release", taskId);
+    expect(released).toMatchObject({ code: 0, stdout: "" });
+    expect(released.stderr).toContain(`perdure resume ${taskId}`);
+    expect((await place.start(["resume", taskId], broken).finished).code).toBe(1);
+    place.write("perdure.config.ts", `${configuration} // mended`);
+    expect(await place.perdure("resume", taskId)).toMatchObject({ code: 0, stdout: "One.\n" });
   });
 
   test("an agent that is gone from the configuration", async () => {

@@ -80,6 +80,11 @@ test("without --json the answer alone stands on stdout, and what to do next on s
   expect(code).toBe(0);
 });
 
+test("under npx, what to do next is said with npx", async () => {
+  const { stderr } = await createReader().start(question, { npm_execpath: "/usr/lib/npm-cli.js" }).finished;
+  expect(stderr).toMatch(/go on: npx perdure say /);
+});
+
 test("run without a model asks the demo, which says that it is no language model", async () => {
   const { stdout, code } = await createReader().perdure("run", "what is in a.txt?");
   expect(stdout).toContain("hello world");

@@ -8,7 +8,7 @@ import type { Output, Program } from "../program.ts";
 import { openSession, type Session } from "../session.ts";
 import { exitCodeOf, listenForStop } from "../stop-signals.ts";
 
-const jsonOf = ({ seq, at, event }: Recorded): object => ({ seq, at, ...event });
+const jsonOf = ({ seq, at, event: { type, ...fields } }: Recorded): object => ({ seq, at, type, ...fields });
 
 const seqOf = (text: string): number => {
   if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--after must be a seq, not ${JSON.stringify(text)}`);
@@ -20,17 +20,16 @@ interface Lines {
   end(): void;
 }
 
-/** An array that is written as it grows: one JSON value once it has ended. */
+/** An array, written as it grows: one JSON value once it has ended. */
 const jsonLines = (output: Output): Lines => {
-  let held = "[";
-  const lines = (recorded: Recorded): void => {
-    output.print(held);
-    held = `  ${JSON.stringify(jsonOf(recorded))},`;
-  };
+  let before = "[ ";
   return {
-    add: lines,
+    add: (recorded) => {
+      output.print(before + JSON.stringify(jsonOf(recorded)));
+      before = ", ";
+    },
     end: () => {
-      output.print(held === "[" ? "[]" : `${held.slice(0, -1)}\n]`);
+      output.print(before === ", " ? "]" : "[]");
     },
   };
 };

@@ -17,7 +17,7 @@ export const release = defineCommand({
     await session.store.letGo({ taskId });
     if (options.json === true) program.output.json({ taskId, released: held });
     program.output.tell(`task ${taskId} was held (${held.reason}) and is let go`);
-    program.output.tell(`try it again: perdure resume ${taskId}${session.sameOptions}`);
+    program.output.tell(`try it again: ${session.again(`resume ${taskId}`)}`);
     return 0;
   },
 });

@@ -47,7 +47,7 @@ const goOn = async (
 
 export const resume = defineCommand({
   name: "resume",
-  summary: "go on with a task that paused, failed, was cancelled, or whose process died",
+  summary: "go on with a task that stopped, also after a crash",
   words: { task: "required", text: "optional" },
   options: workOptions,
   notes: [

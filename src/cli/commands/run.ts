@@ -1,10 +1,11 @@
 // perdure run: a new task, worked to its first wait.
 import { realpathSync, statSync } from "node:fs";
 import { createTask, type TaskRequest } from "../../client/create-task.ts";
+import type { ProgramSettings } from "../../config/settings.ts";
 import { chooseAgent } from "../agents.ts";
 import { defineCommand, UsageError, workOptions } from "../command.ts";
 import { workAndReport } from "../post-and-work.ts";
-import { openSession, type Session } from "../session.ts";
+import { createSession, loadSettings } from "../session.ts";
 import { openWorkshop, type Workshop } from "../workshop.ts";
 
 const realFolder = (path: string): string => {
@@ -14,7 +15,7 @@ const realFolder = (path: string): string => {
 };
 
 /** What the task runs as: the agent's settings, and over them those of the command line and the environment. */
-export const requestOf = ({ settings }: Session, workshop: Workshop, objective: string): TaskRequest => {
+export const requestOf = (settings: ProgramSettings, workshop: Workshop, objective: string): TaskRequest => {
   const { agent } = chooseAgent(workshop.agents, settings.agent);
   const { host } = workshop;
   return {
@@ -56,10 +57,11 @@ export const run = defineCommand({
   perform: async (program, { options, words: { objective } }) => {
     if (objective.trim() === "") throw new UsageError("run needs an objective that says something");
     const { output } = program;
-    await using session = await openSession(program, options, { create: true });
-    const workshop = await openWorkshop(program, session);
-    const request = requestOf(session, workshop, objective);
+    const given = await loadSettings(program, options);
+    const workshop = await openWorkshop(program, given);
+    const request = requestOf(given.settings, workshop, objective);
     await workshop.addModel(request.settings.model);
+    await using session = await createSession(program, options, given);
     const { key } = options;
     const receipt = await createTask(session.client, { ...request, ...(key === undefined ? {} : { key }) });
     const { taskId } = receipt;

@@ -7,15 +7,19 @@ import { openSession } from "../session.ts";
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
+const tokensText = ({ calls, unknown, input, output, cacheRead }: UsageTotals): string => {
+  if (calls === unknown) return "tokens not reported";
+  const cached = cacheRead === 0 ? "" : ` and ${String(cacheRead)} from the cache`;
+  const missing = unknown === 0 ? "" : `, not reported for ${String(unknown)}`;
+  return `${String(input)} tokens in${cached}, ${String(output)} out${missing}`;
+};
+
 export const usageText = (usage: UsageTotals): string => {
-  const { calls, failed, unknown, input, output, cacheRead, priceEstimate } = usage;
+  const { calls, failed, priceEstimate } = usage;
   return [
     calls === 1 ? "1 call" : `${String(calls)} calls`,
     ...(failed === 0 ? [] : [`${String(failed)} failed`]),
-    `${String(input)} tokens in`,
-    ...(cacheRead === 0 ? [] : [`${String(cacheRead)} from the cache`]),
-    `${String(output)} out`,
-    ...(unknown === 0 ? [] : [`not reported for ${String(unknown)}`]),
+    ...(calls === 0 ? [] : [tokensText(usage)]),
     ...(priceEstimate === null ? [] : [`estimated price ${priceEstimate.toFixed(4)}`]),
   ].join(", ");
 };
@@ -62,7 +66,7 @@ export const show = defineCommand({
       return 0;
     }
     program.output.print(page(view));
-    for (const line of standing(view, session.sameOptions)) program.output.tell(line);
+    for (const line of standing(view, session.again)) program.output.tell(line);
     return 0;
   },
 });

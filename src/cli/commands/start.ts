@@ -1,15 +1,27 @@
 // perdure start: a first task that needs nothing: the demo model, and a file that is part of this package.
 import { fileURLToPath } from "node:url";
 import { createTask } from "../../client/create-task.ts";
+import { showTask } from "../../client/show-task.ts";
 import { defineCommand } from "../command.ts";
-import { workAndReport } from "../post-and-work.ts";
-import { openSession } from "../session.ts";
-import { openWorkshop } from "../workshop.ts";
 import { DEFAULT_MODEL } from "../models.ts";
+import { exitCodeFor, standing } from "../report.ts";
+import { createSession, loadSettings, type Session } from "../session.ts";
+import { workToRest } from "../work.ts";
+import { openWorkshop } from "../workshop.ts";
 import { requestOf } from "./run.ts";
 
 const packageFolder = fileURLToPath(new URL("../../../", import.meta.url));
-const FILE = "package.json";
+const FILE = "README.md";
+
+const nextSteps = ({ again, store }: Session, taskId: string): string[] => [
+  "",
+  `Every step of it is in the log, in ${store.name}:`,
+  `  ${again(`log ${taskId}`)}`,
+  "Then try:",
+  `  ${again(`show ${taskId}`)}`,
+  `  ${again(`say ${taskId} "list the files"`)}`,
+  `  ${again('run "write hello to hello.txt"')}`,
+];
 
 export const start = defineCommand({
   name: "start",
@@ -19,28 +31,21 @@ export const start = defineCommand({
   notes: "The demo model answers; it is no language model, and says so.",
   perform: async (program, { options }) => {
     const { output } = program;
-    await using session = await openSession(program, options, { create: true });
-    const workshop = await openWorkshop(program, session);
-    const settings = { ...session.settings, workspace: packageFolder, model: DEFAULT_MODEL };
+    const given = await loadSettings(program, options);
+    const workshop = await openWorkshop(program, given);
+    const settings = { ...given.settings, workspace: packageFolder, model: DEFAULT_MODEL };
     const objective = `what is in ${FILE}?`;
-    const request = requestOf({ ...session, settings }, workshop, objective);
+    const request = requestOf(settings, workshop, objective);
     await workshop.addModel(DEFAULT_MODEL);
+    await using session = await createSession(program, options, given);
     const { taskId } = await createTask(session.client, request);
     if (options.json !== true) output.print(`> ${objective}\n`);
-    const exitCode = await workAndReport(program, session, workshop, { taskId, after: 0, json: options.json === true });
-    const same = session.sameOptions;
-    output.tell(
-      [
-        "",
-        `Every step of it is in the log, in ${session.store.name}:`,
-        `  perdure log ${taskId}${same}`,
-        "Then try:",
-        `  perdure show ${taskId}${same}`,
-        `  perdure say ${taskId} "list the files"${same}`,
-        `  perdure run "what is in README.md?"${same}`,
-        "In a clone that is not installed, npx perdure stands for perdure.",
-      ].join("\n"),
-    );
-    return exitCode;
+    const stopped = await workToRest(program, session, workshop, taskId);
+    const view = await showTask(session.client, taskId);
+    if (options.json === true) output.json(view);
+    else if (view.answer !== null) output.print(view.answer);
+    const next = view.outcome === "completed" ? nextSteps(session, taskId) : standing(view, session.again);
+    for (const line of next) output.tell(line);
+    return stopped ?? exitCodeFor(view);
   },
 });

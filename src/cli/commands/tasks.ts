@@ -26,7 +26,7 @@ const clip = (text: string): string => {
 export const stateWords = (row: TaskRow): string => {
   if (row.held !== null) return "held";
   if (row.status === "ended") return row.outcome ?? "ended";
-  if (row.status === "waiting") return `${row.outcome ?? "waits"}, on ${row.waitingOn ?? ""}`;
+  if (row.status === "waiting") return `${row.outcome ?? "in a turn"}, waits for ${row.waitingOn ?? ""}`;
   return row.claimedBy === null ? "stopped in mid-turn" : "running";
 };
 

@@ -32,7 +32,7 @@ const classes: readonly ModelErrorClass[] = [
 ];
 
 const lines: ScriptLine[] = [
-  { text: "Hello \u{1F600}\u{1F600} world", usage: { input: 10, output: 3, cacheRead: 7 } },
+  { text: "Oh \u{1F600}\u{1F600}\u{1F600}!", usage: { input: 10, output: 3, cacheRead: 7 } },
   {
     reasoning: "Two files.",
     text: "I read both.",
@@ -69,7 +69,7 @@ const reply = async (context: ModelContext, of = model): Promise<ModelReply> =>
 
 test("a reply is the one that the task's count asks for, with its stop reason and its tokens", async () => {
   expect(await reply(at(0))).toEqual({
-    message: { parts: [{ type: "text", text: "Hello \u{1F600}\u{1F600} world" }] },
+    message: { parts: [{ type: "text", text: "Oh \u{1F600}\u{1F600}\u{1F600}!" }] },
     stopReason: "end_turn",
     tokens: { input: 10, output: 3, cacheRead: 7 },
   });

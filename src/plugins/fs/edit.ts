@@ -1,12 +1,11 @@
 // Edit: one text in a file replaced by another. It can tell afterwards by the content whether it happened.
-import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { Type, type Static } from "typebox";
 import { Compile } from "typebox/compile";
 import { NothingHappened, type TypedTool } from "../plugin.ts";
 import { nameOf, readCurrent, replaceFile } from "./files.ts";
 import { isAsSeen, lastSeen, recordSeen, requireSeen } from "./seen.ts";
 import { counted, decodeText, encodeText, withLf, type FileText } from "./text.ts";
+import { comesFrom } from "./undo.ts";
 
 const Input = Type.Object(
   {
@@ -42,42 +41,6 @@ const applied = (file: FileText, edit: Input, name: string): { readonly text: st
   return { text: pieces.join(new_string), places };
 };
 
-/** Where `part` begins in `text`. An empty part begins everywhere: where lines begin, which is likely, comes first. */
-function* placesOf(text: string, part: string): Generator<number> {
-  if (part !== "") {
-    for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + 1)) yield at;
-    return;
-  }
-  const beginsLine = (at: number): boolean => at === 0 || text.charAt(at - 1) === "\n";
-  for (let at = 0; at <= text.length; at += 1) if (beginsLine(at)) yield at;
-  for (let at = 0; at <= text.length; at += 1) if (!beginsLine(at)) yield at;
-}
-
-/** What the text may have been before the edit: every place undone, or any one. */
-function* originalsOf(text: string, { old_string, new_string, replace_all }: Input): Generator<string> {
-  if (replace_all === true && new_string !== "") yield text.split(new_string).join(old_string);
-  for (const at of placesOf(text, new_string)) {
-    yield text.slice(0, at) + old_string + text.slice(at + new_string.length);
-  }
-}
-
-/** Originals are tried until this many bytes were hashed. */
-const TRIED_BYTES = 256 * 1024 * 1024;
-
-/** Whether the edit, made on a file with that hash, gives `after`. False also where that would take too long to say. */
-const comesFrom = async (isBefore: (digest: string) => boolean, after: FileText, edit: Input): Promise<boolean> => {
-  let tried = 0;
-  for (const text of originalsOf(after.text, fitted(edit, after))) {
-    const bytes = encodeText({ ...after, text });
-    if (isBefore(createHash("sha256").update(bytes).digest("hex"))) return true;
-    tried += bytes.length;
-    if (tried > TRIED_BYTES) return false;
-    // The lease is renewed meanwhile.
-    await setImmediate();
-  }
-  return false;
-};
-
 export const edit: TypedTool<typeof Input> = {
   name: "Edit",
   description: [
@@ -107,8 +70,12 @@ export const edit: TypedTool<typeof Input> = {
     if (now === null || known === undefined) return "unknown";
     if (isAsSeen(context, now, known)) return "absent";
     const after = decodeText(now.bytes);
-    const isBefore = (digest: string): boolean => isAsSeen(context, { ...now, digest }, known);
-    if (after === null || !(await comesFrom(isBefore, after, receipt.input))) return "unknown";
+    if (after === null) return "unknown";
+    const { old_string, new_string, replace_all = false } = fitted(receipt.input, after);
+    const bytesOf = (text: string): Uint8Array => encodeText({ ...after, text });
+    const made = { removed: bytesOf(old_string), added: bytesOf(new_string), everywhere: replace_all };
+    const isOriginal = (digest: string): boolean => isAsSeen(context, { ...now, digest }, known);
+    if (!(await comesFrom(now.bytes, made, isOriginal))) return "unknown";
     recordSeen(context, "write", now);
     return "done";
   },

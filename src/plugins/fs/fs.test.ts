@@ -602,7 +602,7 @@ describe("Grep", () => {
   });
 });
 
-test("the definitions are the same in another process, locale and time zone", () => {
+test("case-34: the definitions are the same in another process, locale and time zone", () => {
   const module = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
   const script = `
     const { fs } = await import(${module("./fs.ts")});

@@ -57,7 +57,7 @@ export const append = (state: State, params: AppendParams): AppendReceipt => {
   if (params.drafts.some((draft) => draft.type === "TaskEnded")) endTask(task);
   for (const child of children) child.commit();
   deliverCarried(state, posts);
-  changed(state, task.taskId);
+  changed(state, task.taskId, "log");
   const { inboxSeq } = task;
   return { lastSeq: task.events.length, at, inboxSeq, timerDue: isTimerDue(state, task) };
 };

@@ -122,6 +122,6 @@ export const findTask = (state: State, taskId: string): StoredTask => {
 };
 
 /** Tells who listens, once the change stands. */
-export const changed = (state: State, taskId: string): void => {
-  for (const hint of state.hints) queueMicrotask(() => hint(taskId));
+export const changed = (state: State, taskId: string, only?: "log"): void => {
+  for (const hint of state.hints) queueMicrotask(() => hint(taskId, only));
 };

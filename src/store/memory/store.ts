@@ -79,7 +79,7 @@ export const storeOver = (state: State): Store => {
     check: () => run(() => []),
     stats: () => run(() => statsOf(state)),
     subscribe(hint) {
-      const told: Hint = (taskId) => hint(taskId);
+      const told: Hint = (taskId, only) => hint(taskId, only);
       own.add(told);
       state.hints.add(told);
       return () => unsubscribe(told);

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreError, type Seal } from "../store.ts";
 import { isBusy, refusalOf } from "./refusal.ts";
 import type { StoreClock } from "./store-clock.ts";
+import { transact, type Transaction } from "./transaction.ts";
 
 /** What a statement's parameters are bound to: by place, or the first of them an object, by name. */
 export type Bound = SQLInputValue | Record<string, SQLInputValue>;
@@ -22,25 +23,32 @@ export interface ConnectionOptions {
 }
 
 const LONGEST_PAUSE_MS = 20;
+const PATIENCE_MS = 1_000;
 const CHECKPOINT_TRIES = 50;
 
-/** With jitter, so that two that met do not meet again; growing, so that many do not keep each other out. */
-const pause = (tries: number): Promise<void> => delay(Math.random() * Math.min(2 ** tries, LONGEST_PAUSE_MS));
+/**
+ * With jitter, so that two that met do not meet again; growing at first, so that many do not keep each other out; and
+ * shrinking with the time waited so far, so that whoever came first tries most often.
+ */
+const pause = (tries: number, waitedMs: number): Promise<void> => {
+  const longest = Math.max(1, LONGEST_PAUSE_MS * (1 - waitedMs / PATIENCE_MS));
+  return delay(Math.random() * Math.min(2 ** tries, longest));
+};
 
 /** Tries `work` until nobody is in its way. SQLite's own busy handler is not used: it blocks, and starves the loser. */
 export const untilFree = async <T>(name: string, busyMs: number, work: () => T): Promise<T> => {
-  const deadline = performance.now() + busyMs;
+  const start = performance.now();
   for (let tries = 1; ; tries += 1) {
     try {
       return work();
     } catch (error) {
       if (!isBusy(error)) throw refusalOf(name, error);
-      if (performance.now() >= deadline) {
+      if (performance.now() - start >= busyMs) {
         const told = `${name}: another process has had it locked for ${String(busyMs)} ms`;
         throw new StoreError("unavailable", told, { cause: error });
       }
     }
-    await pause(tries);
+    await pause(tries, performance.now() - start);
   }
 };
 
@@ -101,30 +109,23 @@ export class Connection {
   /** Runs statements that see one state of the database. `now` is the store's clock. */
   read<T>(work: (now: number) => T): Promise<T> {
     // Ended by a rollback, which works on a damaged file too.
-    return this.#transaction("BEGIN", "ROLLBACK", () => work(this.clock.now(this)));
+    return this.#transaction({ begin: "BEGIN", end: "ROLLBACK" }, () => work(this.clock.now(this)));
   }
 
   /** Runs statements that change the database together, or not at all. */
   write<T>(work: (now: number) => T): Promise<T> {
-    return this.#transaction("BEGIN IMMEDIATE", "COMMIT", () => {
+    return this.#transaction({ begin: "BEGIN IMMEDIATE", end: "COMMIT" }, () => {
       this.#options.checkSchema();
       return work(this.clock.tick(this));
     });
   }
 
-  async #transaction<T>(begin: string, end: string, work: () => T): Promise<T> {
-    return untilFree(this.name, this.#options.busyMs, () => {
+  async #transaction<T>(bounds: Pick<Transaction, "begin" | "end">, work: () => T): Promise<T> {
+    const { database, busyMs } = this.#options;
+    const run = (sql: string): void => void this.run(sql);
+    return untilFree(this.name, busyMs, () => {
       if (this.#closed) throw new StoreError("unavailable", `${this.name}: this store was closed`);
-      this.run(begin);
-      try {
-        const result = work();
-        this.run(end);
-        return result;
-      } catch (error) {
-        // SQLite itself rolls back after some errors (a full disk); a second rollback would hide the first error.
-        if (this.#options.database.isTransaction) this.run("ROLLBACK");
-        throw error;
-      }
+      return transact({ database, run, ...bounds }, work);
     });
   }
 
@@ -133,7 +134,7 @@ export class Connection {
    * reader that stays longer leaves it to the next one, and to the last close.
    */
   async checkpoint(): Promise<void> {
-    for (let tries = 1; tries <= CHECKPOINT_TRIES && !this.#cut(); tries += 1) await pause(tries);
+    for (let tries = 1; tries <= CHECKPOINT_TRIES && !this.#cut(); tries += 1) await pause(tries, 0);
   }
 
   /** Whether no other connection kept the log from being cut. */

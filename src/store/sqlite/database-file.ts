@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../store.ts";
 import { isDamage, refusalOf, systemCode } from "./refusal.ts";
+import { change } from "./transaction.ts";
 
 /** "perd", in the file's header. */
 export const APPLICATION_ID = 0x70657264;
@@ -72,10 +73,10 @@ export const openFile = (path: string): DatabaseSync => {
  */
 export const markNew = (database: DatabaseSync): void => {
   if (pragma(database, "page_count") !== 0) return;
-  database.exec("BEGIN IMMEDIATE");
-  // Zero still, unless another process was here first.
-  if (pragma(database, "application_id") === 0) database.exec(`PRAGMA application_id = ${String(APPLICATION_ID)}`);
-  database.exec("COMMIT");
+  change(database, () => {
+    // Zero still, unless another process was here first.
+    if (pragma(database, "application_id") === 0) database.exec(`PRAGMA application_id = ${String(APPLICATION_ID)}`);
+  });
 };
 
 /** Sets what must be so for as long as the connection lives, and makes sure that it is. */

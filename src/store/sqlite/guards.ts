@@ -18,6 +18,7 @@ export class Guards {
   readonly #path: string;
   #thread: Worker | undefined;
   #claims = 0;
+  #closed = false;
 
   constructor(path: string) {
     this.#path = path;
@@ -25,6 +26,7 @@ export class Guards {
 
   /** Renews the claim until it is stopped, or the fence is old. Returns how to stop. */
   guard(guarded: Guarded): () => void {
+    if (this.#closed) return () => undefined;
     this.#claims += 1;
     const claim = this.#claims;
     const thread = this.#thread ?? this.#start();

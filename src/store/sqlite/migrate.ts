@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../store.ts";
 import { pragma } from "./database-file.ts";
+import { change } from "./transaction.ts";
 
 /** Brings a database from `version` - 1 to `version`. */
 export interface Migration {
@@ -47,19 +48,13 @@ export const schemaCheck = (path: string, database: DatabaseSync, known = migrat
  */
 const applyNext = (path: string, database: DatabaseSync, known: readonly Migration[]): boolean => {
   if (requireKnown(path, database, known.length) === known.length) return false;
-  database.exec("BEGIN IMMEDIATE");
-  try {
+  return change(database, () => {
     const next = known[requireKnown(path, database, known.length)];
-    if (next !== undefined) {
-      database.exec(next.sql);
-      database.exec(`PRAGMA user_version = ${String(next.version)}`);
-    }
-    database.exec("COMMIT");
-    return next !== undefined;
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
+    if (next === undefined) return false;
+    database.exec(next.sql);
+    database.exec(`PRAGMA user_version = ${String(next.version)}`);
+    return true;
+  });
 };
 
 /** Brings the schema to the newest version that `known` has. Codes: `newer_version`. */

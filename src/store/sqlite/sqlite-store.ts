@@ -36,7 +36,9 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   async append(params) {
     const receipt = await connection.write((now) => append(connection, params, now));
     const { taskId, posts = [], children = [] } = params;
-    wake.tell(taskId, ...posts.map((carried) => carried.taskId), ...children.map((child) => child.task.taskId));
+    wake.tell(taskId, "log");
+    for (const carried of posts) wake.tell(carried.taskId);
+    for (const child of children) wake.tell(child.task.taskId);
     return receipt;
   },
   async post(params) {

@@ -24,7 +24,7 @@ export class Wake {
 
   /** Returns how to stop. */
   subscribe(hint: Hint): () => void {
-    const told: Hint = (taskId) => hint(taskId);
+    const told: Hint = (taskId, only) => hint(taskId, only);
     this.#hints.add(told);
     this.#start();
     return () => {
@@ -34,10 +34,8 @@ export class Wake {
   }
 
   /** Tells whoever listens, once what runs now is done: a listener cannot fail the change that it hears of. */
-  tell(...taskIds: readonly (string | null)[]): void {
-    for (const hint of this.#hints) {
-      for (const taskId of taskIds) queueMicrotask(() => hint(taskId));
-    }
+  tell(taskId: string | null, only?: "log"): void {
+    for (const hint of this.#hints) queueMicrotask(() => hint(taskId, only));
   }
 
   close(): void {

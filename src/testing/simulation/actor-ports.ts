@@ -4,7 +4,7 @@ import type { Model } from "../../model/model.ts";
 import type { PreparedAgent } from "../../plugins/plugin.ts";
 import type { RunnerLimits, RunnerPorts } from "../../runner/ports.ts";
 import { ModelQueue } from "../../model/queue.ts";
-import type { Store } from "../../store/store.ts";
+import type { Hint, Store } from "../../store/store.ts";
 import type { Exec } from "../../exec/exec.ts";
 import type { Chance } from "./chance.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
@@ -17,10 +17,10 @@ export const storeFor = (scheduler: Scheduler, actor: Actor, store: Store): Stor
   new Proxy(store, {
     get: (target, property: keyof Store & string) => {
       if (property === "subscribe") {
-        return (hint: (taskId: string | null) => void) =>
-          target.subscribe((taskId) => {
+        return (hint: Hint) =>
+          target.subscribe((taskId, only) => {
             scheduler.later(actor, () => {
-              hint(taskId);
+              hint(taskId, only);
             });
           });
       }

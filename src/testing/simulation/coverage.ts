@@ -17,11 +17,15 @@ export const ENOUGH = 100;
 export const mustBeMet: readonly string[] = [
   ...["append", "claim", "release", "renew", "readInbox", "getTask", "read", "putSnapshot", "getSnapshot"].flatMap(
     (port) =>
-      ["crash_before", "crash_after", "lose_answer", "fail", "delay", "twice"].map((fault) => `store.${port} ${fault}`),
+      ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall", "twice"].map(
+        (fault) => `store.${port} ${fault}`,
+      ),
   ),
-  ...["crash_before", "crash_after", "lose_answer", "fail", "delay", "twice"].map((fault) => `model.stream ${fault}`),
+  ...["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall", "twice"].map(
+    (fault) => `model.stream ${fault}`,
+  ),
   ...["look", "put", "send", "pay", "verify"].flatMap((port) =>
-    ["crash_before", "crash_after", "lose_answer", "fail", "delay"].map((fault) => `tool.${port} ${fault}`),
+    ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall"].map((fault) => `tool.${port} ${fault}`),
   ),
   ...["unknown", "settled", "interrupted", "takeover", "redaction", "snapshot"],
 ];

@@ -41,16 +41,15 @@ const logOracle = (log: readonly Recorded[], faults: string[]): void => {
   }
 };
 
-/** Each accepted item is consumed exactly once, unless the task ended first. */
+/** Each accepted item is consumed exactly once; a task does not end over one. */
 export const inboxOracle = (log: readonly Recorded[], accepted: readonly number[], faults: string[]): void => {
   const taken = log.flatMap(({ event }) => (event.type === "InputTaken" ? event.items.map((item) => item.seq) : []));
-  const ended = log.at(-1)?.event.type === "TaskEnded";
   for (const seq of new Set(taken)) {
     const times = taken.filter((other) => other === seq).length;
     if (times > 1) faults.push(`inbox item ${String(seq)} was taken ${String(times)} times`);
   }
   for (const seq of accepted) {
-    if (!ended && !taken.includes(seq)) faults.push(`the accepted inbox item ${String(seq)} was never taken`);
+    if (!taken.includes(seq)) faults.push(`the accepted inbox item ${String(seq)} was never taken`);
   }
 };
 
@@ -60,6 +59,11 @@ const effectOracle = (evidence: Evidence, faults: string[]): void => {
   for (const effect of evidence.effects) {
     if (effect.fence < effect.newestFence && !effect.stalled) {
       faults.push(`${effect.tool} ${effect.callId} took effect under fence ${String(effect.fence)}, after a takeover`);
+    }
+    if (effect.inboxTaken < effect.inboxSeen) {
+      faults.push(
+        `${effect.tool} ${effect.callId} took effect although its announcement showed something in the inbox`,
+      );
     }
     if (!effect.announced)
       faults.push(`${effect.tool} ${effect.callId} took effect before its ToolStarted was in the log`);
@@ -86,6 +90,9 @@ const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: strin
     if (own.some((effect) => effect.stalled)) continue;
     const happened = own.length > 0;
     if (event.status === "ok" && !happened) faults.push(`call ${event.callId} is ok, but nothing happened`);
+    if (event.status === "error" && event.settledBy === undefined && happened) {
+      faults.push(`call ${event.callId} is an error, but it happened`);
+    }
     if (event.status === "skipped" && happened) faults.push(`call ${event.callId} is skipped, but it happened`);
     if (event.settledBy !== undefined && event.status === "error" && happened) {
       faults.push(`call ${event.callId} was settled as absent, but it happened`);

@@ -86,7 +86,7 @@ export const runScenario = async (options: ScenarioOptions): Promise<ScenarioRes
     },
   });
   const { scheduler, store } = system;
-  const world = new World(scheduler, store, options.script, onInterrupt);
+  const world = new World(system, options.script, onInterrupt);
   const person = new Person(store, world, says, async (item) => (await system.post(TASK, item)).seq);
   const watch = async (): Promise<void> => {
     while (!person.done) {

@@ -5,6 +5,8 @@
 export interface Actor {
   readonly name: string;
   alive: boolean;
+  /** Stopped until this time, as by SIGSTOP: nothing of it happens before. */
+  stalledUntil?: number;
 }
 
 /**
@@ -15,9 +17,10 @@ export interface Actor {
  * - `lose_answer`: it happened, the actor is told that nobody knows.
  * - `fail`: it did not happen, the actor is told that nobody knows.
  * - `delay`: it happens, but only after longer than a lease.
+ * - `stall`: it happens, and then the whole process stands still for longer than a lease before it hears of it.
  * - `twice`: it is delivered twice; the actor hears of the second time.
  */
-export type Fault = "crash_before" | "crash_after" | "lose_answer" | "fail" | "delay" | "twice";
+export type Fault = "crash_before" | "crash_after" | "lose_answer" | "fail" | "delay" | "stall" | "twice";
 
 /** The faults that may meet any port call. */
 export const faultKinds: readonly Fault[] = ["crash_before", "crash_after", "lose_answer", "fail", "delay"];
@@ -103,8 +106,18 @@ export class Scheduler {
     if (fault === "twice") await act();
     const value = await act();
     if (fault === "crash_after") this.crash(actor);
+    if (fault === "stall") await this.#stall(actor);
     if (fault === "lose_answer") throw this.#options.unavailable(port);
     return value;
+  }
+
+  #stall(actor: Actor): Promise<void> {
+    actor.stalledUntil = this.now + this.#options.delayMs;
+    return this.sleep(actor, this.#options.delayMs);
+  }
+
+  #isStalled({ stalledUntil = 0 }: Actor): boolean {
+    return stalledUntil > this.now;
   }
 
   crash(actor: Actor): void {
@@ -148,9 +161,11 @@ export class Scheduler {
     for (let picks = 0; picks < limit; picks += 1) {
       await drain();
       if (done()) return true;
-      if (this.#ready.length > 0) {
-        const index = this.#options.choose(this.#ready.length);
-        this.#ready.splice(index, 1)[0]?.run();
+      const ready = this.#ready.filter((pending) => !this.#isStalled(pending.actor));
+      if (ready.length > 0) {
+        const next = ready[this.#options.choose(ready.length)];
+        this.#ready = this.#ready.filter((pending) => pending !== next);
+        next?.run();
       } else if (!this.#wakeNext()) return true;
     }
     return false;
@@ -158,14 +173,14 @@ export class Scheduler {
 
   #wakeNext(): boolean {
     let next: Sleeper | undefined;
+    const due = ({ at, actor: { stalledUntil = 0 } }: Sleeper): number => Math.max(at, stalledUntil);
     for (const sleeper of this.#sleepers) {
-      if (next === undefined || sleeper.at < next.at || (sleeper.at === next.at && sleeper.order < next.order)) {
-        next = sleeper;
-      }
+      const before = next === undefined ? Infinity : due(next);
+      if (due(sleeper) < before || (due(sleeper) === before && sleeper.order < (next?.order ?? 0))) next = sleeper;
     }
     if (next === undefined) return false;
     this.#sleepers = this.#sleepers.filter((sleeper) => sleeper !== next);
-    this.now = Math.max(this.now, next.at);
+    this.now = Math.max(this.now, due(next));
     next.run();
     return true;
   }

@@ -92,7 +92,7 @@ export const createPlan = (chance: Chance): SeedPlan => {
 };
 
 const faultsOf = (port: string): readonly Fault[] => {
-  const all: Fault[] = ["crash_before", "crash_after", "lose_answer", "fail", "delay"];
+  const all: Fault[] = ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall"];
   // What happens twice outside is what tools must never do; a person's front end and the store's client may.
   return port.startsWith("store.") || port.startsWith("model.") ? [...all, "twice"] : all;
 };

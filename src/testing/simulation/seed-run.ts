@@ -150,7 +150,7 @@ export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promis
     },
   });
   const { scheduler, store } = system;
-  const world = new World(scheduler, store, plan.script, plan.onInterrupt);
+  const world = new World(system, plan.script, plan.onInterrupt);
   const kill = (): void => {
     const victim = running[system.chance.below(Math.max(1, running.length))];
     if (victim !== undefined) scheduler.crash(victim.actor);

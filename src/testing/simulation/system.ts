@@ -74,6 +74,8 @@ export class SimulatedSystem {
   readonly notes: string[] = [];
   /** Does what is not under test: it never dies, and no fault meets it. */
   readonly person: Actor = { name: "person", alive: true };
+  /** By invocation id: the inbox's last seq that the append of its ToolStarted told of. */
+  readonly announced = new Map<string, number>();
   readonly #limits: RunnerLimits;
   #processes = 0;
 
@@ -89,7 +91,7 @@ export class SimulatedSystem {
     });
     const { scheduler } = this;
     const clock: Clock = { wall: () => scheduler.now, monotonic: () => scheduler.now, boot: "simulated" };
-    this.store = options.store?.(clock) ?? createMemoryStore({ clock });
+    this.store = this.#noting(options.store?.(clock) ?? createMemoryStore({ clock }));
   }
 
   start(program: Program, overrides: Overrides = {}): Process {
@@ -107,6 +109,20 @@ export class SimulatedSystem {
     });
     const options = { name: actor.name, concurrency: 2, pollMs: 1_000, host: "here", maxAttempts: 50 };
     return { actor, worker: startWorker({ ...ports, ...overrides.ports }, { ...options, ...overrides.worker }) };
+  }
+
+  /** The store itself, with a note of what each announcement was told. */
+  #noting(store: Store): Store {
+    const append: Store["append"] = async (params) => {
+      const receipt = await store.append(params);
+      for (const { type, body } of params.drafts) {
+        if (type !== "ToolStarted") continue;
+        const { invocationId } = JSON.parse(body) as EventOf<"ToolStarted">;
+        this.announced.set(invocationId, receipt.inboxSeq);
+      }
+      return receipt;
+    };
+    return { ...store, append };
   }
 
   /** Creates a task whose objective is its first Say. */

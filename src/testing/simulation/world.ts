@@ -20,6 +20,9 @@ export interface Effect {
   readonly newestFence: number;
   /** It took place more than half a lease after its dispatch: the window that is documented, and that nothing closes. */
   readonly stalled: boolean;
+  /** The inbox's last seq that the append of its ToolStarted told of, and what was taken when it took effect. */
+  readonly inboxSeen: number;
+  readonly inboxTaken: number;
   /** Its ToolStarted was in the log when it took place. */
   readonly announced: boolean;
 }
@@ -72,6 +75,14 @@ const agentOf = (onInterrupt: Agent["onInterrupt"]): Agent => ({
 
 const prepared = await prepareAgent(agentOf("continue"), { build: "simulation" });
 
+/** What the world needs to know of the system that acts on it. */
+export interface WorldSystem {
+  readonly scheduler: Scheduler;
+  readonly store: Store;
+  /** By invocation id: the inbox's last seq that the append of its ToolStarted told of. */
+  readonly announced: ReadonlyMap<string, number>;
+}
+
 export class World implements Program {
   readonly effects: Effect[] = [];
   readonly sent: Sent[] = [];
@@ -80,11 +91,13 @@ export class World implements Program {
   readonly #files = new Map<string, string>();
   readonly #scheduler: Scheduler;
   readonly #store: Store;
+  readonly #announced: WorldSystem["announced"];
   readonly #script: readonly Scripted[];
 
-  constructor(scheduler: Scheduler, store: Store, script: readonly Scripted[], onInterrupt: Agent["onInterrupt"]) {
-    this.#scheduler = scheduler;
-    this.#store = store;
+  constructor(system: WorldSystem, script: readonly Scripted[], onInterrupt: Agent["onInterrupt"]) {
+    this.#scheduler = system.scheduler;
+    this.#store = system.store;
+    this.#announced = system.announced;
     this.#script = script;
     this.agentSettings = agentOf(onInterrupt);
   }
@@ -102,7 +115,9 @@ export class World implements Program {
     const newestFence = row?.fence ?? 0;
     const stalled = this.#scheduler.now - at >= simulatedLimits.leaseMs / 2;
     const who = { tool: name, callId, invocationId, fence, actor: actor.name, value };
-    this.effects.push({ ...who, newestFence, stalled, announced });
+    const inboxSeen = this.#announced.get(invocationId) ?? 0;
+    const inboxTaken = row?.inboxTaken ?? 0;
+    this.effects.push({ ...who, newestFence, stalled, inboxSeen, inboxTaken, announced });
     if (name === "put") this.#files.set(callId, value);
   }
 

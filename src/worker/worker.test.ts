@@ -1,0 +1,388 @@
+import { describe, expect, it } from "vitest";
+import type { Value } from "../core/project.ts";
+import type { Tool } from "../plugins/plugin.ts";
+import { StoreError, type Store } from "../store/store.ts";
+import { call } from "../testing/given.ts";
+import { TASK, createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { lines } from "../testing/printed-log.ts";
+
+const config = { model: "script" };
+const createTask = (harness: Harness, taskId: string, settings: object = {}): Promise<void> =>
+  harness.system.create(taskId, {
+    agent: "harnessed",
+    config: { ...config, ...settings },
+    objective: "do it",
+    mode: "conversation",
+    onInterrupt: "continue",
+  });
+
+/** A tool that takes a second. */
+const slow = (harness: () => Harness, effect: Tool["effect"] = "read"): Tool =>
+  toolOf("look", effect, {
+    execute: async (_, { signal }) =>
+      harness()
+        .sleep(1_000, signal)
+        .then(() => "looked"),
+  });
+
+const lookingSlowly = async (more: Partial<HarnessOptions> = {}): Promise<Harness> => {
+  const harness: Harness = await createHarness({
+    tools: [slow(() => harness)],
+    script: [[call("look")], "It is done."],
+    ...more,
+  });
+  return harness;
+};
+
+/** Lets things happen until the promise resolves. */
+const settled = async (harness: Harness, promise: Promise<void>): Promise<void> => {
+  let done = false;
+  void promise.then(() => {
+    done = true;
+  });
+  await harness.until(() => done);
+};
+
+describe("a worker", () => {
+  it("runs so many tasks at once, and no more", async () => {
+    let [running, most] = [0, 0];
+    const look = toolOf("look", "read", {
+      execute: async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await harness.sleep(1_000);
+        running -= 1;
+        return "looked";
+      },
+    });
+    const harness: Harness = await createHarness({ tools: [look], script: [[call("look")], "It is done."] });
+    for (const taskId of ["two", "three", "four", "five"]) await createTask(harness, taskId);
+    const { worker } = harness.start({ worker: { concurrency: 3 } });
+    await settled(harness, worker.idle());
+    expect(most).toBe(3);
+    expect(harness.ends).toEqual(["parked", "parked", "parked", "parked", "parked"]);
+    expect(worker.running).toEqual(new Set());
+  });
+
+  it("says what it runs", async () => {
+    const harness = await lookingSlowly();
+    const { worker } = harness.start();
+    await harness.until(() => harness.ran.length === 1);
+    expect(worker.running).toEqual(new Set([TASK]));
+  });
+
+  it("takes what has the highest priority first, only of its queues, and only the task that it is for", async () => {
+    const harness = await createHarness({ script: ["Hello."] });
+    await createTask(harness, "urgent", { priority: 5 });
+    await createTask(harness, "nightly", { queue: "nightly" });
+    const order = (): string[] => harness.claims.map(({ taskId }) => taskId);
+    const first = harness.start({ worker: { queues: ["default"] } });
+    await settled(harness, first.worker.idle());
+    expect(order()).toEqual(["urgent", TASK]);
+    void first.worker.stop();
+    await createTask(harness, "other");
+    const second = harness.start({ worker: { taskId: "nightly" } });
+    await settled(harness, second.worker.idle());
+    expect(order()).toEqual(["urgent", TASK, "nightly"]);
+  });
+
+  it("does not touch a task of another host's workspace, or of an agent that it does not have", async () => {
+    const harness = await createHarness({ settings: { workspace: { host: "elsewhere", path: "/work" } } });
+    await harness.system.create("foreign", {
+      agent: "foreign",
+      config,
+      objective: "do it",
+      mode: "run",
+      onInterrupt: "continue",
+    });
+    const { worker } = harness.start();
+    await settled(harness, worker.idle());
+    expect(harness.claims).toEqual([]);
+    const there = harness.start({ worker: { host: "elsewhere" } });
+    await settled(harness, there.worker.idle());
+    expect(harness.claims.map(({ taskId }) => taskId)).toEqual([TASK]);
+  });
+});
+
+describe("an idle worker", () => {
+  it("wakes at once when something is posted", async () => {
+    const harness = await runHarness({ script: ["Hello.", "Hello again."], worker: { pollMs: 60_000 } });
+    const posted = harness.now;
+    await harness.post({ type: "Say", text: "again" });
+    await harness.rest();
+    const [, said] = (await harness.events()).filter(({ event }) => event.type === "InputTaken");
+    expect((said?.at ?? Infinity) - posted).toBeLessThan(100);
+  });
+
+  it("finds by its poll what no hint told it of", async () => {
+    const harness = await createHarness({ script: ["Hello.", "Hello again."] });
+    const subscribe: Store["subscribe"] = () => () => undefined;
+    harness.start({ ports: { store: { ...harness.store, subscribe } }, worker: { pollMs: 1_000 } });
+    await harness.rest();
+    const posted = harness.now;
+    await harness.post({ type: "Say", text: "again" });
+    await harness.rest();
+    const [, said] = (await harness.events()).filter(({ event }) => event.type === "InputTaken");
+    expect((said?.at ?? Infinity) - posted).toBeLessThanOrEqual(1_000);
+    expect((await harness.row()).outcome).toBe("completed");
+  });
+
+  it("finds by its poll a timer that has come due", async () => {
+    const harness = await runHarness({ script: ["Hello."], checks: false });
+    const timer = new Map<string, Value>([["dueAt", harness.now + 30_000]]);
+    harness.state.tasks.get(TASK)?.rows.set("timers", new Map([["t1", timer]]));
+    await harness.until(() => harness.claims.length === 2);
+    expect(harness.claims[1]?.inbox[0]?.body).toContain('"TimerFired"');
+  });
+
+  it("asks the store no more often than it polls", async () => {
+    const harness = await runHarness({ script: ["Hello."] });
+    const claims = (): number => harness.system.scheduler.trace.filter(({ port }) => port === "store.claim").length;
+    const before = claims();
+    await harness.pass(60_000);
+    expect(claims() - before).toBeLessThanOrEqual(61);
+  });
+
+  it("is not woken by what its own tasks write", async () => {
+    const harness = await createHarness({
+      tools: [toolOf("look", "read")],
+      script: [...Array.from({ length: 20 }, () => [call("look")]), "It is done."],
+    });
+    harness.start({ worker: { concurrency: 4 } });
+    await harness.rest();
+    const claims = harness.system.scheduler.trace.filter(({ port }) => port === "store.claim").length;
+    expect(harness.appends.length).toBeGreaterThan(40);
+    expect(claims).toBeLessThan(6);
+  });
+
+  it("is idle once it has looked again: what was posted just before counts", async () => {
+    const harness = await runHarness({ script: ["Hello.", "Hello again."], worker: { pollMs: 60_000 } });
+    await harness.post({ type: "Say", text: "again" });
+    const idle = harness.processes.flatMap(({ worker }) => [worker.idle(), worker.idle()]);
+    await settled(
+      harness,
+      Promise.all(idle).then(() => undefined),
+    );
+    expect((await harness.row()).lastSeq).toBe(11);
+  });
+
+  it("is not idle while the store cannot be reached", async () => {
+    let reachable = false;
+    const harness = await createHarness({ script: ["Hello."] });
+    const { claim } = harness.store;
+    const { worker } = harness.start({
+      ports: {
+        store: {
+          ...harness.store,
+          claim: (params) => (reachable ? claim(params) : Promise.reject(new StoreError("unavailable", "gone"))),
+        },
+      },
+    });
+    let idle = false;
+    void worker.idle().then(() => {
+      idle = true;
+    });
+    await harness.pass(10_000);
+    expect(idle).toBe(false);
+    expect(harness.system.notes.at(-1)).toContain("cannot claim: gone");
+    reachable = true;
+    await harness.until(() => idle);
+    expect((await harness.row()).outcome).toBe("completed");
+  });
+});
+
+describe("a worker that stops", () => {
+  it("lets the read finish, commits its result, gives the claim back, and cancels nothing", async () => {
+    const harness = await lookingSlowly();
+    const { worker } = harness.start();
+    await harness.until(() => harness.ran.length === 1);
+    await settled(harness, worker.stop());
+    expect(harness.ends).toEqual(["stopped"]);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 look {}
+        8 ToolFinished c6_0 "looked"
+      `),
+    );
+    expect(await harness.row()).toMatchObject({ status: "running", claimedBy: null });
+  });
+
+  it("leaves the task ready for another at once, which does nothing twice", async () => {
+    const harness: Harness = await lookingSlowly({ tools: [slow(() => harness, "write")] });
+    const { worker } = harness.start();
+    await harness.until(() => harness.ran.length === 1);
+    await settled(harness, worker.stop());
+    const stopped = harness.now;
+    harness.start();
+    await harness.rest();
+    expect(harness.claims[1]?.now).toBe(stopped);
+    expect(harness.ran).toHaveLength(1);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 look {}
+        8 ToolFinished c6_0 "looked"
+        9 ModelCalled model=script request_hash=A
+        10 ModelReplied "It is done." stop_reason=end_turn
+        11 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
+  });
+
+  it("claims nothing more, not even what an answer on its way brings", async () => {
+    const harness = await createHarness({ script: ["Hello."] });
+    const { worker } = harness.start();
+    // The first claim is asked for, its answer is still to come.
+    await settled(harness, worker.stop());
+    await createTask(harness, "other");
+    await harness.pass(5_000);
+    expect(harness.claims.length).toBeLessThanOrEqual(1);
+    expect((await harness.row()).claimedBy).toBeNull();
+    expect(harness.sent).toEqual([]);
+  });
+
+  it("parks a turn that is over anyway", async () => {
+    const harness = await createHarness({ script: ["Hello."] });
+    const { worker } = harness.start();
+    await harness.until(() => harness.sent.length === 1);
+    await settled(harness, worker.stop());
+    expect(harness.ends).toEqual(["parked"]);
+    expect((await harness.row()).outcome).toBe("completed");
+  });
+
+  it("may be stopped twice, and is idle then", async () => {
+    const harness = await lookingSlowly();
+    const { worker } = harness.start();
+    await harness.until(() => harness.ran.length === 1);
+    await settled(
+      harness,
+      Promise.all([worker.stop(), worker.stop(), worker.idle()]).then(() => undefined),
+    );
+    expect(worker.running).toEqual(new Set());
+  });
+});
+
+describe("two workers on one store", () => {
+  it("run a task one at a time: nothing is written or done twice", async () => {
+    const harness = await lookingSlowly();
+    harness.start();
+    harness.start();
+    await harness.rest();
+    expect(harness.claims).toHaveLength(1);
+    expect(harness.ran).toHaveLength(1);
+  });
+
+  it("share what there is to do", async () => {
+    const harness = await lookingSlowly();
+    await createTask(harness, "two");
+    const workers = [harness.start().worker, harness.start().worker];
+    await harness.until(() => harness.ran.length === 2);
+    expect(workers.map(({ running }) => running.size)).toEqual([1, 1]);
+    expect(new Set(harness.ran.map(({ actor }) => actor)).size).toBe(2);
+    await settled(
+      harness,
+      Promise.all(workers.map((worker) => worker.idle())).then(() => undefined),
+    );
+  });
+
+  it("take over from one another within a lease and a poll", async () => {
+    const harness = await lookingSlowly({ restarts: false });
+    const first = harness.start();
+    harness.start();
+    await harness.until(() => harness.ran.length === 1);
+    const died = harness.now;
+    harness.system.scheduler.crash(first.actor);
+    await harness.rest();
+    expect((harness.claims[1]?.now ?? Infinity) - died).toBeLessThanOrEqual(5_000 + 1_000);
+    expect(harness.claims[1]).toMatchObject({ fence: 2, attempts: 2 });
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 look {}
+        8 ToolStarted c6_0 look {} attempt=2
+        9 ToolFinished c6_0 "looked"
+        10 ModelCalled model=script request_hash=A
+        11 ModelReplied "It is done." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
+  });
+});
+
+describe("a task that kills its worker again and again", () => {
+  const deadly = (): Promise<Harness> =>
+    createHarness({
+      tools: [toolOf("look", "read")],
+      script: [[call("look")], "It is done."],
+      plan: ({ port }) => (port === "tool.look" && deadlyNow ? "crash_before" : null),
+      worker: { maxAttempts: 3 },
+    });
+  let deadlyNow = true;
+
+  it("is held after so many claims, with the reason, and tried again once at a time, later and later", async () => {
+    deadlyNow = true;
+    const harness = await deadly();
+    harness.start();
+    const holds: number[] = [];
+    for (let count = 1; count <= 4; count += 1) {
+      await harness.until(() => harness.ends.length === count);
+      holds.push(harness.now);
+    }
+    expect(harness.ends).toEqual(["held", "held", "held", "held"]);
+    expect((await harness.row()).held).toMatchObject({
+      count: 4,
+      reason: "its last holder did not give it back",
+    });
+    // Three deaths before the first hold, then one for each.
+    expect(harness.processes).toHaveLength(1 + 3 + 3);
+    const pauses = holds.slice(1).map((at, index) => at - (holds[index] ?? 0));
+    pauses.forEach((pause, index) => expect(pause).toBeGreaterThanOrEqual(1_000 * 2 ** index + 5_000));
+    deadlyNow = false;
+    await harness.rest();
+    expect((await harness.row()).outcome).toBe("completed");
+    expect((await harness.row()).held).toBeNull();
+  });
+
+  it("is not one that many processes died with, when holders gave it back in between", async () => {
+    deadlyNow = true;
+    const harness = await deadly();
+    harness.start();
+    await harness.until(() => harness.processes.length === 3);
+    deadlyNow = false;
+    await harness.rest();
+    expect(harness.ends).toEqual(["parked"]);
+    expect(lines(await harness.log(9))).toBe(
+      lines(`
+        10 ToolFinished c6_0 "look is done"
+        11 ModelCalled model=script request_hash=A
+        12 ModelReplied "It is done." stop_reason=end_turn
+        13 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
+  });
+});
+
+describe("a run that has lost its claim", () => {
+  it("takes a place of its own until it sees it, beside the run of the same task that follows", async () => {
+    const harness = await lookingSlowly({
+      plan: (() => {
+        let appends = 0;
+        return ({ port }) => {
+          if (port === "store.append") appends += 1;
+          return port === "store.append" && appends === 3
+            ? "delay"
+            : port === "store.renew" && appends === 3
+              ? "fail"
+              : null;
+        };
+      })(),
+    });
+    const { worker } = harness.start({ worker: { concurrency: 2 } });
+    await harness.until(() => harness.claims.length === 2);
+    expect(worker.running).toEqual(new Set([TASK]));
+    await settled(harness, worker.stop());
+    expect(harness.ends).toHaveLength(2);
+    expect(harness.ends).toContain("lost");
+    harness.start();
+    await harness.rest();
+    expect((await harness.row()).outcome).toBe("completed");
+  });
+});

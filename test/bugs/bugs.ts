@@ -1,0 +1,80 @@
+// Bugs put in on purpose, one at a time: the simulation must find each. Every patch must fit exactly once.
+
+export interface Bug {
+  readonly name: string;
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export const bugs: readonly Bug[] = [
+  {
+    name: "acknowledge before commit",
+    file: "src/store/memory/inbox.ts",
+    find: "  const receipt = deliver(state, task, encodePost(params));",
+    replace: `  if (task.lease !== null) return { taskId: params.taskId, seq: task.inboxSeq + 1, duplicate: false };
+  const receipt = deliver(state, task, encodePost(params));`,
+  },
+  {
+    name: "run a tool before its ToolStarted",
+    file: "src/runner/run-calls.ts",
+    find: `    run.journal.add(...events);
+    if ((await run.journal.commit()) !== "appended") return;
+    for (const { callId } of events) run.announced.add(callId);`,
+    replace: `    run.journal.add(...events);
+    for (const { callId } of events) run.announced.add(callId);
+    await dispatchAll(run, start);
+    return;`,
+  },
+  {
+    name: "renew without the fence",
+    file: "src/store/memory/claims.ts",
+    find: `  const task = findOwned(state, params.taskId, params.fence);
+  task.lease = leaseFrom(state, task.lease.worker, params.leaseMs);`,
+    replace: `  const task = state.tasks.get(params.taskId);
+  if (task?.lease != null) task.lease = leaseFrom(state, task.lease.worker, params.leaseMs);`,
+  },
+  {
+    name: "consume an item outside InputTaken",
+    file: "src/store/memory/inbox.ts",
+    find: "  return firstTake(entries);",
+    replace:
+      "  const taken = firstTake(entries);\n  if (taken.length > 1) consume(task, taken.at(-1)?.seq ?? 0);\n  return taken;",
+  },
+  {
+    name: "end a task over an untaken item",
+    file: "src/store/memory/append.ts",
+    find: "  if (inboxSeen !== undefined) checkInboxSeen(state, task, inboxSeen);",
+    replace: "",
+  },
+  {
+    name: "re-run a started write",
+    file: "src/core/decide.ts",
+    find: "      if (changesOutside(call)) orders.push({ callId: call.id, order: recoveryOf(state, call, facts) });",
+    replace: '      if (changesOutside(call)) orders.push({ callId: call.id, order: "rerun" });',
+  },
+  {
+    name: "skip the re-check after ToolStarted",
+    file: "src/runner/run-calls.ts",
+    find: "    if (hasNews(run)) return;",
+    replace: "",
+  },
+  {
+    name: "dispatch after half a lease",
+    file: "src/runner/renew.ts",
+    find: "  if (lease.isFresh()) return;\n  throw",
+    replace: "  return;\n  throw",
+  },
+  {
+    name: "store a snapshot of an older revision",
+    file: "src/store/memory/snapshots.ts",
+    find: "task.ended || snapshot.revision !== task.revision",
+    replace: "task.ended",
+  },
+  {
+    name: "treat a lost answer as a failure",
+    file: "src/runner/dispatch.ts",
+    find: "  if (error instanceof NothingHappened || !changesOutside(prepared)) {",
+    replace: "  if (!(error instanceof InvalidOutput)) {",
+  },
+];
