@@ -2,7 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import type { EventOf } from "../core/events.ts";
-import type { Row } from "../core/project.ts";
+import { FIRST_CHAIN, sealEvents } from "../core/envelope.ts";
+import { createState } from "../core/fold.ts";
+import { columnsOf, type Row } from "../core/project.ts";
 import { createLocalExec } from "../exec/local/local.ts";
 import { createScriptedModel } from "../model/scripted/scripted.ts";
 import { defineTool } from "../plugins/define.ts";
@@ -140,6 +142,26 @@ test("the beginning of an id is enough where it fits one root", async () => {
   expect((await findTask(bob, "ab")).taskId).toBe("abone");
   await refused(findTask(alice, "abc"), "ambiguous", "2 tasks have an id that begins with abc");
   await refused(findTask(alice, ""), "not_found", "");
+});
+
+test("the beginning of a task's id does not mean its children, whose ids begin so too", async () => {
+  const { store, alice } = createWorld();
+  const { taskId: parent } = await createTask(alice, { ...request, taskId: "abc" });
+  const [created] = await readLog(alice, parent);
+  const taskId = "abc.c6_0.1";
+  const event = { ...(created?.event as EventOf<"TaskCreated">), parent: { taskId: parent, callId: "c6_0" } };
+  await store.createTask({
+    task: {
+      taskId,
+      secret: alice.random.secret(),
+      columns: columnsOf(createState(taskId, { seq: 1, at: 0, event })),
+      rows: [],
+    },
+    drafts: sealEvents(nodeHasher, { seq: 0, chain: FIRST_CHAIN }, [event], () => alice.random.salt()),
+    items: [],
+  });
+  expect((await findTask(alice, "ab")).taskId).toBe(parent);
+  expect((await findTask(alice, "abc.c6")).taskId).toBe(taskId);
 });
 
 test("an action that is unknown is shown, blocks a resume, and is settled under its name alone", async () => {

@@ -4,6 +4,7 @@ import type { Event } from "../core/events.ts";
 import type { ModelFailure } from "../core/records.ts";
 import type { RequestHash } from "../core/request.ts";
 import { ModelError, type ModelReply } from "../model/model.ts";
+import { linkSignals } from "./linked-signal.ts";
 import { viewFor } from "./prepare-call.ts";
 import { coreRecord, pluginRecord } from "./records.ts";
 import { requestFor } from "./request-for.ts";
@@ -74,7 +75,7 @@ const failureOf = (error: unknown, signal: AbortSignal): Failure => {
 const attempt = async (run: Run, request: Awaited<ReturnType<typeof requestFor>>["request"]) => {
   const { taskId } = run.claim;
   const { settings, replies, model } = stateOf(run);
-  const signal = AbortSignal.any([run.watch.control, run.lease.lost]);
+  const { signal, release } = linkSignals(run.watch.control, run.lease.lost);
   const context = { taskId, replies, attempt: model.attempts, purpose: "turn" };
   try {
     for await (const part of run.ports.model(settings.model).stream(request, { signal, context })) {
@@ -84,6 +85,8 @@ const attempt = async (run: Run, request: Awaited<ReturnType<typeof requestFor>>
     throw new ModelError("network", "the stream ended without a reply");
   } catch (error) {
     return failureOf(error, signal);
+  } finally {
+    release();
   }
 };
 

@@ -5,6 +5,7 @@ import { Source, type Event } from "../core/events.ts";
 import { Content, Json, text } from "../core/messages.ts";
 import type { Call } from "../core/state.ts";
 import { NothingHappened, type PreparedTool, type ToolContext, type ToolOutput } from "../plugins/plugin.ts";
+import { linkSignals } from "./linked-signal.ts";
 import { pluginRecord } from "./records.ts";
 import { execOf, stateOf, storeNow, type Lost, type Run } from "./run.ts";
 
@@ -56,17 +57,22 @@ interface Bound {
   release(): void;
 }
 
+/** Why the timers of a call that is over are stopped: nobody looks at it. */
+const DONE = new Error("done");
+
 /** The tool's signal: aborted by its time limit, by a person's interrupt or cancel, by a lost claim, or by one of `more`. */
 export const bound = (run: Run, timeoutMs: number | undefined, ...more: readonly AbortSignal[]): Bound => {
-  const timeout = new AbortController();
   const done = new AbortController();
   const { watch, lease } = run;
-  const signal = AbortSignal.any([timeout.signal, watch.control, lease.lost, lease.doubted, ...more]);
+  const linked = linkSignals(watch.control, lease.lost, lease.doubted, ...more);
+  const { signal } = linked;
+  let timedOut = false;
   const { clock, limits } = run.ports;
   const ignore = (): undefined => undefined;
   if (timeoutMs !== undefined) {
     clock.sleep(timeoutMs, done.signal).then(() => {
-      timeout.abort(new Error(`timed out after ${String(timeoutMs)} ms`));
+      timedOut = true;
+      linked.abort(new Error(`timed out after ${String(timeoutMs)} ms`));
     }, ignore);
   }
   const { promise: abandoned, reject } = Promise.withResolvers<never>();
@@ -82,9 +88,10 @@ export const bound = (run: Run, timeoutMs: number | undefined, ...more: readonly
   return {
     signal,
     abandoned,
-    stoppedBy: () => (timeout.signal.aborted ? "timed_out" : signal.aborted ? "interrupted" : null),
+    stoppedBy: () => (timedOut ? "timed_out" : signal.aborted ? "interrupted" : null),
     release: () => {
-      done.abort(new Error("done"));
+      linked.release();
+      done.abort(DONE);
     },
   };
 };

@@ -30,17 +30,13 @@ const waitQuiet = async (run: Run, since: number): Promise<boolean> => {
 type Verdict = "done" | "absent" | "unknown";
 
 /** Asks the tool's own check of the postcondition. What it cannot say, or fails to say, stays unknown. */
-const askVerify = async (
-  run: Run,
-  call: Call,
-  { tool, ...prepared }: PreparedTool,
-  records: Event[],
-): Promise<Verdict> => {
+const askVerify = async (run: Run, call: Call, prepared: PreparedTool, records: Event[]): Promise<Verdict> => {
+  const { tool } = prepared;
   const bounds = bound(run, tool.timeoutMs ?? run.ports.limits.readTimeoutMs, run.stop);
   const { id: callId, invocationId = "", input, attempt, startedAt = 0 } = call;
   const receipt: Receipt = { callId, invocationId, input, attempt, startedAt };
   try {
-    const context = await toolContext(run, call, { tool, ...prepared }, bounds.signal, records);
+    const context = await toolContext(run, call, prepared, bounds.signal, records);
     const asking = (async () => tool.verify?.(receipt, context))();
     const verdict: unknown = await Promise.race([asking, bounds.abandoned]);
     return verdict === "done" || verdict === "absent" ? verdict : "unknown";

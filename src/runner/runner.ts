@@ -233,7 +233,7 @@ const afterError = async (ports: RunnerPorts, claim: Claim, error: unknown): Pro
     ports.watcher.note?.(claim.taskId, message);
     return "lost";
   }
-  const { cause } = error as Error;
+  const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof CodecError && cause.code === "newer_version") return "newer";
   return hold(ports, claim, message).catch(() => "lost" as const);
 };

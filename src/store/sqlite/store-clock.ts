@@ -45,7 +45,7 @@ export class StoreClock {
   #read(connection: Connection): { now: number; kept: Mark } {
     const kept = connection.get<Mark>("SELECT wall, monotonic, boot FROM place");
     if (kept === undefined) throw new Error(`${connection.name}: the table "place" has lost its row`);
-    const now = Math.floor(this.#clock.wall());
+    const now = Math.max(Math.floor(this.#clock.wall()), this.#from(kept), this.#from(this.#given));
     this.#given = { wall: now, ...this.machine };
     return { now, kept };
   }
