@@ -28,15 +28,15 @@ export default defineConfig({
     reporters: [["default", { summary: false }], closingLine],
     pool: "forks",
     projects: [
-      { extends: true, test: { name: "unit", include: ["src/**/*.test.ts", ...quick] } },
+      { extends: true, test: { name: "unit", include: ["src/**/*.test.ts", ...quick], testTimeout: 60_000 } },
       {
         extends: true,
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
           exclude: quick,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {

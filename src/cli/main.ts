@@ -1,4 +1,5 @@
 // The CLI. Importing this file runs it: finds the command, performs it, and turns whatever happens into an exit code.
+import { inspect } from "node:util";
 import { packageVersion } from "../versions.ts";
 import { parseCommand, UsageError, type Command } from "./command.ts";
 import { commands } from "./commands.ts";
@@ -42,7 +43,7 @@ const reportFailure = (output: Output, error: unknown, { json, debug }: { json: 
   const { exitCode, code, message } = failureOf(error);
   if (json) output.json({ error: { code, message } });
   output.tell(`perdure: ${message}`);
-  if (debug && error instanceof Error) output.tell(error.stack ?? "");
+  if (debug) output.tell(inspect(error));
   return exitCode;
 };
 

@@ -9,8 +9,8 @@ import type { Session } from "./session.ts";
 import { exitCodeOf, listenForStop, type StopSignals } from "./stop-signals.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** So many polls long nothing comes of it before the command gives up. */
-const PATIENCE_POLLS = 5;
+/** How long nothing may come of a task before the command gives up on it. */
+const PATIENCE_MS = 10_000;
 
 /** The log's last word is a wait or an end, and nobody has posted since. */
 const rests = (row: TaskRow): boolean =>
@@ -30,14 +30,9 @@ const requireNotHeld = ({ taskId, held }: TaskRow, build: string): void => {
 
 /** Gives up on a task that nobody gets anywhere with: neither this process nor another. */
 class Patience {
-  readonly #limitMs: number;
   #lastSeq = 0;
   #since = performance.now();
   #why = "no worker could claim it";
-
-  constructor(limitMs: number) {
-    this.#limitMs = limitMs;
-  }
 
   because(why: string): void {
     this.#why = why;
@@ -47,7 +42,7 @@ class Patience {
   check({ taskId, lastSeq }: TaskRow, busy: boolean): void {
     if (busy || lastSeq > this.#lastSeq) this.#since = performance.now();
     this.#lastSeq = lastSeq;
-    if (performance.now() - this.#since < this.#limitMs) return;
+    if (performance.now() - this.#since < PATIENCE_MS) return;
     throw new CommandError(`task ${taskId} cannot be worked: ${this.#why}`);
   }
 }
@@ -90,7 +85,7 @@ const workUntilRest = async (
   const { store, settings } = session;
   const pollMs = Math.min(defaultWorkerOptions.pollMs, settings.leaseMs);
   const name = `cli ${String(process.pid)}@${hostname()}`;
-  const patience = new Patience(PATIENCE_POLLS * pollMs);
+  const patience = new Patience();
   using hints = createHints(store, pollMs, stop);
   const ports = workshop.ports(store, {
     note: (_taskId, message) => {

@@ -42,7 +42,13 @@ export interface Place {
 const run = (folder: string, args: readonly string[], env: Readonly<Record<string, string>>): Running => {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
-    env: { PATH: process.env["PATH"], HOME: folder, PERDURE_LEASE_MS: "300", NODE_COMPILE_CACHE: compileCache, ...env },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: folder,
+      PERDURE_LEASE_MS: "1000",
+      NODE_COMPILE_CACHE: compileCache,
+      ...env,
+    },
   });
   let [stdout, stderr] = ["", ""];
   const waiting = new Set<() => void>();
@@ -94,7 +100,7 @@ const run = (folder: string, args: readonly string[], env: Readonly<Record<strin
   };
 };
 
-/** A fresh folder, gone after the test. Claims made in it lapse after 300 ms. */
+/** A fresh folder, gone after the test. Claims made in it lapse after a second. */
 export const createPlace = (): Place => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "perdure-cli-")));
   onTestFinished(() => {

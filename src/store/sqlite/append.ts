@@ -67,7 +67,7 @@ const changesOf = (connection: Connection, row: Guarded, params: AppendParams, a
   const timersChanged = endsTask(params) || params.rows.some(({ table }) => table === "timers");
   if (timersChanged) changes["nextTimerAt"] = nextTimer(connection, row.task);
   // What stays as it is is not written: an indexed column would cost a page of its own.
-  const known: Record<string, unknown> = { ...row };
+  const known = row as unknown as Record<string, unknown>;
   for (const [name, value] of Object.entries(columnChanges(connection, columns, row.lane))) {
     if (known[name] !== value) changes[name] = value;
   }
@@ -86,6 +86,7 @@ export const append = (connection: Connection, params: AppendParams, now: number
   for (const child of params.children ?? []) createTask(connection, child, now);
   for (const post of params.posts ?? []) deliver(connection, post, now);
   const posted = params.posts?.some((post) => post.taskId === row.id) === true;
-  const after = posted ? requireTask(connection, row.id) : { ...row, ...(changes as Partial<Guarded>) };
-  return { lastSeq: after.lastSeq, at, inboxSeq: after.inboxSeq, timerDue: isTimerDue(after, now) };
+  const { inboxSeq } = posted ? requireTask(connection, row.id) : row;
+  const { lastSeq = row.lastSeq, nextTimerAt = row.nextTimerAt } = changes as Partial<Guarded>;
+  return { lastSeq, at, inboxSeq, timerDue: isTimerDue({ nextTimerAt }, now) };
 };

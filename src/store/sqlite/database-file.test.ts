@@ -154,6 +154,26 @@ describe("a database", () => {
     await store.close();
   });
 
+  it("is opened while another process copies its log of changes into it", async () => {
+    const path = folder.path("tasks.db");
+    const store = await openSqliteStore({ path });
+    const log = await createLog(store, "task-1");
+    await appendTo(store, log, await claimLog(store, log), [told("x".repeat(100_000))]);
+    // What a copy that has come as far as the first page leaves for others to see.
+    const changes = readFileSync(`${path}-wal`);
+    const copier = new DatabaseSync(path);
+    copier.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    const pageSize = Number(copier.prepare("PRAGMA page_size").get()?.["page_size"]);
+    copier.close();
+    await store.close();
+    const half = folder.path("half.db");
+    writeFileSync(half, readFileSync(path).subarray(0, pageSize));
+    writeFileSync(`${half}-wal`, changes);
+    const other = await openSqliteStore({ path: half });
+    expect(await other.read({ taskId: "task-1" })).toHaveLength(2);
+    await other.close();
+  });
+
   it("is opened with every commit on disk, and what is deleted overwritten", async () => {
     const connection = await openConnection({ path: folder.path("tasks.db") });
     const value = (name: string) => Object.values(connection.get<Record<string, unknown>>(`PRAGMA ${name}`) ?? {})[0];

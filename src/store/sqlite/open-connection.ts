@@ -23,7 +23,7 @@ export interface ConnectOptions {
 export const openConnection = async (options: ConnectOptions): Promise<Connection> => {
   const { clock = systemClock(), seal = plainSeal, busyMs = 10_000 } = options;
   const name = resolve(options.path);
-  const database = openFile(name);
+  const database = await untilFree(name, busyMs, () => openFile(name));
   try {
     await untilFree(name, busyMs, () => {
       requireKnown(name, database);

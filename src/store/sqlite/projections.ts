@@ -5,14 +5,22 @@ import type { Connection } from "./connection.ts";
 const tables = Object.keys(projections) as Table[];
 const columnsOf = (table: Table): readonly string[] => Object.keys(projections[table]);
 
+/** Made once for each set of columns. */
+const upserts = new Map<string, string>();
+
 /** The statement that sets these columns of a row and leaves the others. A timer that is set may fire again. */
 const upsert = (table: Table, columns: readonly string[]): string => {
+  const key = `${table} ${columns.join()}`;
+  const known = upserts.get(key);
+  if (known !== undefined) return known;
   const names = ["task", "key", ...columns].join(", ");
   const places = ["?", "?", ...columns.map(() => "?")].join(", ");
   const changes = columns.map((column) => `${column} = excluded.${column}`);
   if (table === "timers") changes.push("inboxSeq = NULL");
   const action = changes.length === 0 ? "NOTHING" : `UPDATE SET ${changes.join(", ")}`;
-  return `INSERT INTO ${table} (${names}) VALUES (${places}) ON CONFLICT (task, key) DO ${action}`;
+  const sql = `INSERT INTO ${table} (${names}) VALUES (${places}) ON CONFLICT (task, key) DO ${action}`;
+  upserts.set(key, sql);
+  return sql;
 };
 
 /** Sets, changes and removes rows of one task. */

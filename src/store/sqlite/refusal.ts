@@ -28,10 +28,15 @@ const unavailable = new Map([
   [15, "its lock file is in a state that SQLite does not know"],
 ]);
 
+const CORRUPT = 11;
+
 const damaged = new Map([
-  [11, "the file is damaged"],
+  [CORRUPT, "the file is damaged"],
   [26, "the file is not a database"],
 ]);
+
+/** It is a database, but not what was written, or not all of it. */
+export const isCorrupt = (error: unknown): boolean => primary(error) === CORRUPT;
 
 /** The file is not what was written. */
 export const isDamage = (error: unknown): boolean => damaged.has(primary(error));

@@ -6,11 +6,15 @@ import type { Connection } from "./connection.ts";
 /** How stale the kept time may get: after a restart of the machine with a wrong clock, as much may come again. */
 const KEEP_EVERY_MS = 60_000;
 
-/** A time that was given out, and when that was on the monotonic clock of a boot. */
-interface Mark {
-  readonly wall: number;
+/** The monotonic clock of a boot. */
+interface Machine {
   readonly monotonic: number;
   readonly boot: string;
+}
+
+/** A time that was given out, and when that was on the monotonic clock of a boot. */
+interface Mark extends Machine {
+  readonly wall: number;
 }
 
 export class StoreClock {
@@ -23,7 +27,7 @@ export class StoreClock {
   }
 
   /** The monotonic clock and its boot, which leases are measured by. */
-  get machine(): { readonly monotonic: number; readonly boot: string } {
+  get machine(): Machine {
     return { monotonic: Math.floor(this.#clock.monotonic()), boot: this.#clock.boot };
   }
 
@@ -34,25 +38,25 @@ export class StoreClock {
 
   /** The store's time, in a transaction that may write: nobody will be given an earlier one. */
   tick(connection: Connection): number {
-    const { now, kept } = this.#read(connection);
-    const { monotonic, boot } = this.machine;
-    if (now > this.#from(kept) || boot !== kept.boot || monotonic - kept.monotonic > KEEP_EVERY_MS) {
+    const { now, kept, machine } = this.#read(connection);
+    const { monotonic, boot } = machine;
+    if (now > shownBy(kept, machine) || boot !== kept.boot || monotonic - kept.monotonic > KEEP_EVERY_MS) {
       connection.run("UPDATE place SET wall = ?, monotonic = ?, boot = ?", now, monotonic, boot);
     }
     return now;
   }
 
-  #read(connection: Connection): { now: number; kept: Mark } {
+  #read(connection: Connection): { now: number; kept: Mark; machine: Machine } {
     const kept = connection.get<Mark>("SELECT wall, monotonic, boot FROM place");
     if (kept === undefined) throw new Error(`${connection.name}: the table "place" has lost its row`);
-    const now = Math.max(Math.floor(this.#clock.wall()), this.#from(kept), this.#from(this.#given));
-    this.#given = { wall: now, ...this.machine };
-    return { now, kept };
-  }
-
-  /** What the clock shows by now if it went on from a mark at the pace of the monotonic clock. */
-  #from(mark: Mark): number {
-    const { monotonic, boot } = this.machine;
-    return mark.wall + (mark.boot === boot ? Math.max(0, monotonic - mark.monotonic) : 0);
+    const { machine } = this;
+    const wall = Math.floor(this.#clock.wall());
+    const now = Math.max(wall, shownBy(kept, machine), shownBy(this.#given, machine));
+    this.#given = { wall: now, monotonic: machine.monotonic, boot: machine.boot };
+    return { now, kept, machine };
   }
 }
+
+/** What the clock shows by now if it went on from a mark at the pace of the monotonic clock. */
+const shownBy = (mark: Mark, { monotonic, boot }: Machine): number =>
+  mark.wall + (mark.boot === boot ? Math.max(0, monotonic - mark.monotonic) : 0);
