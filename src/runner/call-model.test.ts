@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
 import { ModelError, type ModelErrorClass, type ModelReply } from "../model/model.ts";
 import { call } from "../testing/given.ts";
+import { before } from "../testing/fault-plans.ts";
 import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import { lines } from "../testing/printed-log.ts";
 import { hang, tries, type Answer } from "../testing/scripted-answers.ts";
@@ -312,6 +313,18 @@ describe("a model call in flight", () => {
         8 Waiting on=${on ?? ""} outcome=${outcome ?? ""} reason=${type === "Cancel" ? "cancelled" : "interrupted"}
       `),
     );
+  });
+
+  it("is aborted by what came right before its announcement, though no hint told of it", async () => {
+    const harness: Harness = await createHarness({
+      script: [tries(hang, "Hello.")],
+      plan: before("store.append", 2, () => harness.post({ type: "Interrupt" })),
+      hints: false,
+    });
+    harness.start();
+    await harness.rest();
+    expect((await harness.timeOf("Waiting")) - (await harness.timeOf("ModelCalled"))).toBeLessThan(100);
+    expect((await harness.row()).reason).toBe("interrupted");
   });
 
   it("is made again with the same bytes after an interrupt and a resume with nothing new said", async () => {

@@ -125,7 +125,6 @@ const waitBackOff = async (run: Run, notBefore: number): Promise<boolean> => {
   const waitMs = notBefore - storeNow(run);
   if (waitMs <= 0) return true;
   if (!(await commitBeforeWait(run))) return false;
-  if (run.watch.seenSeq > stateOf(run).inboxTaken) return false;
   try {
     await run.ports.clock.sleep(waitMs, AbortSignal.any([run.watch.news, run.stop, run.lease.lost]));
     return true;

@@ -94,6 +94,29 @@ describe("an append that fails", () => {
     expect(await harness.log()).toBe(undisturbed);
   });
 
+  it("tells what still runs beside it to stop, once the claim is given up", async () => {
+    let stopped = false;
+    const slow = toolOf("slow", "read", {
+      execute: async (_, { signal }) => {
+        await harness.sleep(3_600_000, signal).catch(() => {
+          stopped = true;
+        });
+        return "slowly";
+      },
+    });
+    const harness: Harness = await createHarness({
+      tools: [toolOf("look", "read"), slow],
+      script: [[call("slow"), call("look")], "It is done."],
+      plan: ({ port }) => (port === "store.append" && harness.appends.length === 3 ? "fail" : null),
+      restarts: false,
+      limits: { leaseMs: 60_000 },
+    });
+    harness.start({ worker: { concurrency: 1 } });
+    await harness.until(() => harness.ends.length === 1);
+    expect(harness.ends).toEqual(["lost"]);
+    expect(stopped).toBe(true);
+  });
+
   it("is no end of the claim while another holds the task, but that one goes on alone", async () => {
     const harness = await createHarness({
       ...task,

@@ -234,6 +234,29 @@ describe("a claim that cannot be renewed", () => {
     expect(lines(await harness.log(9))).toContain("ModelReplied");
   });
 
+  it("is guarded from outside the event loop for as long as the run lasts, where the store can", async () => {
+    const guarded: object[] = [];
+    let released = 0;
+    const harness = await createHarness(task);
+    harness.start({
+      ports: {
+        store: {
+          ...harness.store,
+          guard: (params) => {
+            guarded.push(params);
+            return () => {
+              released += 1;
+            };
+          },
+        },
+      },
+    });
+    await harness.rest();
+    await harness.pass(100);
+    expect(guarded).toEqual([{ taskId: "task", fence: 1, leaseMs: LEASE_MS }]);
+    expect(released).toBe(1);
+  });
+
   it("is asked for again when a renewal hangs", async () => {
     let hung = 0;
     const slow = toolOf("look", "read", { execute: async () => harness.sleep(20_000).then(() => "looked") });

@@ -52,7 +52,7 @@ describe("a hook before a tool", () => {
         11 Waiting on=input outcome=completed detail={answer: "It is done."}
       `),
     );
-    expect(harness.ran[0]?.input).toEqual({ to: "b" });
+    expect(harness.ran[0]?.input).toStrictEqual({ to: "b" });
   });
 
   it("rewrites what an earlier one has rewritten, and sees the effect", async () => {

@@ -349,6 +349,53 @@ describe("a write that can verify itself", () => {
     );
   });
 
+  it("is not asked for a person either when its definition has changed", async () => {
+    let asked = 0;
+    const verify = async (): Promise<"unknown"> => {
+      asked += 1;
+      return "unknown";
+    };
+    const harness = await crashed(put(verify));
+    for (const { worker } of harness.processes) void worker.stop();
+    await harness.use({ tools: [{ ...put(verify), description: "put it elsewhere" }] });
+    harness.start();
+    await harness.post({ type: "Verify", callId: "c6_0" });
+    await harness.rest();
+    expect(await harness.log(9)).toBe(
+      lines(`
+        10 ExtensionRecorded core/plugins
+        11 InputTaken items=[Verify {callId: c6_0}] through=2
+        12 ExtensionRecorded core/action_settled {callId: c6_0, how: verification, outcome: unknown, by: person:ada}
+        13 Waiting on=resolution outcome=paused reason=unknown_action detail={waits: [{on: resolution, callId: c6_0}]}
+      `),
+    );
+    expect(asked).toBe(1);
+  });
+
+  it("is still asked for a person by the next claim when a stop cuts its check short", async () => {
+    let asked = 0;
+    const harness: Harness = await crashed(
+      put(async (_, { signal }) => {
+        asked += 1;
+        if (asked === 2) await harness.sleep(60_000, signal);
+        return asked === 3 ? "done" : "unknown";
+      }),
+    );
+    await harness.post({ type: "Verify", callId: "c6_0" });
+    await harness.until(() => asked === 2);
+    void harness.processes.at(-1)?.worker.stop();
+    await harness.until(() => harness.ends.includes("stopped"));
+    harness.start();
+    await harness.rest();
+    expect(await harness.log(10)).toBe(
+      lines(`
+        11 ExtensionRecorded core/action_settled {callId: c6_0, how: verification, outcome: done, by: person:ada}
+        12 ToolFinished c6_0 "It was interrupted, then checked: it took effect." settled_by=verification
+        13 Waiting on=resume outcome=paused reason=unknown_action
+      `),
+    );
+  });
+
   it("brings its records with the result", async () => {
     const harness = await crashed(
       put(async (_, context) => {
@@ -719,13 +766,23 @@ describe("a task that pauses when it is interrupted", () => {
   });
 
   it("does not pause a second time in the claim that goes on with it", async () => {
-    const harness = await crashed(toolOf("look", "read"), { ...pausing, plan: at("tool.look", "crash_before") });
-    await harness.post({ type: "Resume" });
-    await harness.post({ type: "Say", text: "and more" });
+    const harness: Harness = await createHarness({
+      tools: [toolOf("look", "read")],
+      script: [[call("look")], "It is done."],
+      plan: both(
+        at("tool.look", "crash_before"),
+        before("store.release", 1, () => harness.post({ type: "Resume" })),
+      ),
+      ...pausing,
+    });
+    harness.start();
     await harness.rest();
-    expect(await harness.log(9)).toBe(
+    expect(await harness.log(6)).toBe(
       lines(`
-        10 InputTaken items=[Resume, Say "and more"] through=3
+        7 ToolStarted c6_0 look {}
+        8 ExtensionRecorded core/interrupted {reason: crashed}
+        9 Waiting on=resume outcome=paused reason=interrupted
+        10 InputTaken items=[Resume] through=2
         11 ToolStarted c6_0 look {} attempt=2
         12 ToolFinished c6_0 "look is done"
         13 ModelCalled model=script request_hash=A
@@ -733,6 +790,7 @@ describe("a task that pauses when it is interrupted", () => {
         15 Waiting on=input outcome=completed detail={answer: "It is done."}
       `),
     );
+    expect(harness.claims).toHaveLength(2);
   });
 });
 

@@ -174,6 +174,7 @@ describe("a redaction while a turn runs", () => {
         12 Waiting on=input outcome=completed detail={answer: "It is done."}
       `),
     );
+    expect(harness.ends).toEqual(["parked"]);
     await expectGone(harness);
   });
 

@@ -283,9 +283,10 @@ describe("a tool that runs when a person stops the turn", () => {
       return "never";
     };
     let toldAt = 0;
-    const harness = await createHarness({ tools: [toolOf("look", "read", { execute })], script: [[call("look")]] });
+    const look = toolOf("look", "read", { execute });
+    const harness = await createHarness({ tools: [look], script: [[call("look")]], hints: false });
     current = harness;
-    harness.start({ ports: { store: { ...harness.store, subscribe: () => () => undefined } } });
+    harness.start();
     await harness.until(() => harness.ran.length > 0);
     postedAt = harness.now;
     await harness.post({ type: "Interrupt" });

@@ -57,15 +57,15 @@ describe("a snapshot", () => {
     expect(await harness.log()).toBe(await whole.log());
   });
 
-  it.each<[string, (seq: number) => string]>([
-    ["bytes of another kind", () => "\u0000\u0001"],
-    ["another seq", (seq) => JSON.stringify({ seq: seq + 1 })],
-    ["another task's state", (seq) => JSON.stringify({ seq, taskId: "other" })],
-    ["a state that does not fold", (seq) => JSON.stringify({ seq, taskId: "task" })],
-  ])("that holds %s is ignored", async (_, bytesOf) => {
+  it.each<[string, number, (seq: number) => string]>([
+    ["bytes of another kind", 0, () => "\u0000\u0001"],
+    ["another seq", 0, (seq) => JSON.stringify({ seq: seq + 1, taskId: "task" })],
+    ["another task's state", 0, (seq) => JSON.stringify({ seq, taskId: "other" })],
+    ["a state that does not fold", 2, (seq) => JSON.stringify({ seq, taskId: "task" })],
+  ])("that holds %s is ignored", async (_, fromEnd, bytesOf) => {
     const harness = await looking({ limits: { snapshotEvery: 0 } });
     const { length } = await harness.events();
-    const seq = length - 2;
+    const seq = length - fromEnd;
     const bytes = new TextEncoder().encode(bytesOf(seq));
     await harness.store.putSnapshot({ taskId: "task", snapshot: { seq, version: VERSION, revision: 1, bytes } });
     await harness.post({ type: "Say", text: "again" });

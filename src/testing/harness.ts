@@ -61,6 +61,8 @@ export interface HarnessOptions extends Code {
   readonly ports?: Partial<RunnerPorts>;
   readonly worker?: Partial<WorkerOptions>;
   readonly exec?: Exec;
+  /** Whether hints of the store reach anyone. Default true. */
+  readonly hints?: boolean;
   /** Whether another process starts when one dies. Default true. */
   readonly restarts?: boolean;
   /** Whether the log is checked when the test ends. Default true. */
@@ -126,6 +128,7 @@ export class Harness {
   #observed(store: Store): Store {
     return {
       ...store,
+      ...(this.#options.hints === false ? { subscribe: () => () => undefined } : {}),
       append: async (params) => {
         const receipt = await store.append(params);
         this.appends.push(params.drafts.map((draft) => draft.type));

@@ -166,6 +166,34 @@ describe("an idle worker", () => {
     expect((await harness.row()).lastSeq).toBe(11);
   });
 
+  it("is not idle for who asks while it looks, before it has looked again", async () => {
+    const harness = await createHarness({ script: ["Hello.", "Hello again."] });
+    let answers: Promise<void> | null = null;
+    const asked = Promise.withResolvers<void>();
+    const { claim } = harness.store;
+    const slowly: Store["claim"] = async (params) => {
+      const claimed = await claim(params);
+      if (answers !== null) asked.resolve();
+      await answers;
+      return claimed;
+    };
+    const { worker } = harness.start({
+      ports: { store: { ...harness.store, claim: slowly } },
+      worker: { pollMs: 60_000 },
+    });
+    await harness.rest();
+    const gate = Promise.withResolvers<void>();
+    answers = gate.promise;
+    const before = worker.idle();
+    await asked.promise;
+    await harness.post({ type: "Say", text: "again" });
+    const after = worker.idle();
+    gate.resolve();
+    await settled(harness, before);
+    await settled(harness, after);
+    expect((await harness.row()).lastSeq).toBe(11);
+  });
+
   it("is not idle while the store cannot be reached", async () => {
     let reachable = false;
     const harness = await createHarness({ script: ["Hello."] });

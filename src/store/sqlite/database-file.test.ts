@@ -144,6 +144,17 @@ describe("a database", () => {
     expect(everything()).toEqual(before);
   });
 
+  it("that was cut is refused and left as it was", async () => {
+    const path = await made();
+    writeFileSync(path, readFileSync(path).subarray(0, 100_000));
+    const before = everything();
+    await expect(openSqliteStore({ path })).rejects.toMatchObject({
+      code: "damaged",
+      message: expect.stringContaining(`${path}: the file is damaged`),
+    });
+    expect(everything()).toEqual(before);
+  });
+
   it("whose pages are damaged says so when they are read, and check names what it finds", async () => {
     const path = await made();
     const size = statSync(path).size;

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../store.ts";
-import { isCorrupt, isDamage, systemCode } from "./refusal.ts";
+import { isCorrupt, isForeign, systemCode } from "./refusal.ts";
 import { change } from "./transaction.ts";
 
 /** "perd", in the file's header. */
@@ -35,9 +35,9 @@ const lookAt = (path: string): unknown => {
     return applicationOf(url);
   } catch (error) {
     if (!isCorrupt(error)) throw error;
-    // The header of a database, but its pages are not those it speaks of: someone may be copying them in just now. Under
-    // a lock that is not seen.
-    return applicationOf(path);
+    // The header of a database, but its pages are not those it speaks of: someone may have been copying them in from the
+    // log of changes. While there is a log, only a look with a lock can tell; after, the pages are all there, or lost.
+    return applicationOf(existsSync(`${path}-wal`) ? path : url);
   }
 };
 
@@ -47,7 +47,7 @@ const requireOurs = (path: string): void => {
   try {
     application = lookAt(path);
   } catch (error) {
-    if (isDamage(error)) throw foreign(path, "some other kind of file, or damaged", error);
+    if (isForeign(error)) throw foreign(path, "some other kind of file", error);
     throw error;
   }
   if (application !== APPLICATION_ID) throw foreign(path, "the database of another application");

@@ -29,14 +29,18 @@ const unavailable = new Map([
 ]);
 
 const CORRUPT = 11;
+const NOT_A_DATABASE = 26;
 
 const damaged = new Map([
   [CORRUPT, "the file is damaged"],
-  [26, "the file is not a database"],
+  [NOT_A_DATABASE, "the file is not a database"],
 ]);
 
 /** It is a database, but not what was written, or not all of it. */
 export const isCorrupt = (error: unknown): boolean => primary(error) === CORRUPT;
+
+/** It never was a database. */
+export const isForeign = (error: unknown): boolean => primary(error) === NOT_A_DATABASE;
 
 /** The file is not what was written. */
 export const isDamage = (error: unknown): boolean => damaged.has(primary(error));
