@@ -1,6 +1,5 @@
 // What the runner does next, from the state and the facts of this claim alone. Total: there is a step for every state.
-import type { EndOutcome, Outcome, Wait, WaitingOn } from "./events.ts";
-import { waitingOn } from "./events.ts";
+import { waitingOn, type EndOutcome, type Outcome, type Wait, type WaitingOn } from "./events.ts";
 import { asksForReply, isRunning, type Call, type TaskState } from "./state.ts";
 
 /** Bounds that hold where a task's settings name none. */

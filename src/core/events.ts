@@ -181,7 +181,6 @@ export interface Recorded {
   readonly event: Event;
 }
 
-export const eventFields: { readonly [K in EventType]: Fields[K] } = fields;
 export const eventSchemas = Object.fromEntries(
   eventTypes.map((type) => [type, Type.Object(fields[type] as Record<string, TSchema>, strict)]),
 ) as unknown as Record<EventType, TSchema>;

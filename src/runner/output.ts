@@ -70,9 +70,9 @@ export const spillDetails = async (run: Run, call: Call, details: unknown): Prom
 
 const putOnDisk = async (run: Run, name: string, bytes: Uint8Array): Promise<void> => {
   if (stateOf(run).settings.workspace === undefined) return;
-  const exec = await execOf(run);
+  const write = async (): Promise<unknown> => (await execOf(run)).writeFile({ path: spillPath(name), bytes });
   // The file is a convenience for tools: the store has it, and an unwritable workspace shows when a tool uses it.
-  await exec.writeFile({ path: spillPath(name), bytes }).catch(() => undefined);
+  await write().catch(() => undefined);
 };
 
 /** Puts spilled outputs that are missing here on disk: the task may have been elsewhere before. */

@@ -378,7 +378,7 @@ describe("a plugin's state", () => {
     harness.start();
     await harness.until(() => harness.ends.length > 0);
     expect(harness.ends).toEqual(["held"]);
-    expect(lines(await harness.log(3))).toBe(
+    expect(await harness.log(3)).toBe(
       lines(`
         4 InputTaken items=[Say "do it"] through=1
       `),

@@ -3,7 +3,7 @@ import { fold } from "../core/fold.ts";
 import type { Plugin } from "../plugins/plugin.ts";
 import type { TaskState } from "../core/state.ts";
 import { call } from "../testing/given.ts";
-import { before } from "../testing/fault-plans.ts";
+import type { Store } from "../store/store.ts";
 import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import { encodeState, isSnapshotDue } from "./snapshot.ts";
 
@@ -104,19 +104,24 @@ describe("a snapshot", () => {
     expect(new TextDecoder().decode(snapshot?.bytes).includes("Ada")).toBe(false);
   });
 
-  it("that was folded before a redaction is refused, and nothing of it is kept", async () => {
+  it("that was folded before a redaction is refused, and written anew of what is left", async () => {
     const harness = await createHarness({
       tools: [toolOf("look", "read")],
       script: turnOf(30),
       limits: { snapshotEvery: 100 },
-      plan: before("store.putSnapshot", 1, () =>
-        harness.store.redact({ taskId: "task", seqs: [8], secret: new Uint8Array(32) }),
-      ),
     });
-    harness.start();
+    const kept: boolean[] = [];
+    const { putSnapshot, redact } = harness.store;
+    const overtaken: Store["putSnapshot"] = async (params) => {
+      if (kept.length === 0) await redact({ taskId: "task", seqs: [8], secret: new Uint8Array(32) });
+      kept.push(await putSnapshot(params));
+      return kept.at(-1) === true;
+    };
+    harness.start({ ports: { store: { ...harness.store, putSnapshot: overtaken } } });
     await harness.rest();
-    expect(harness.system.scheduler.trace.filter(({ port }) => port === "store.putSnapshot")).toHaveLength(1);
-    expect(await snapshotOf(harness)).toBeNull();
+    expect(kept).toEqual([false, true]);
+    const snapshot = await snapshotOf(harness);
+    expect(snapshot?.revision).toBe(2);
     expect((await harness.row()).outcome).toBe("completed");
   });
 

@@ -172,13 +172,10 @@ export interface ClaimParams {
   readonly queues?: readonly string[];
 }
 
-export interface SnapshotRef {
+export interface Snapshot {
   readonly seq: number;
   readonly version: string;
   readonly revision: number;
-}
-
-export interface Snapshot extends SnapshotRef {
   readonly bytes: Uint8Array;
 }
 
@@ -284,15 +281,9 @@ export interface Finding {
   readonly what: string;
 }
 
-export interface TypeBytes {
-  readonly type: string;
-  readonly events: number;
-  readonly bytes: number;
-}
-
 export interface StoreStats {
   readonly tasks: number;
-  readonly types: readonly TypeBytes[];
+  readonly types: readonly { readonly type: string; readonly events: number; readonly bytes: number }[];
   readonly snapshotBytes: number;
   readonly fileBytes: number;
   /** The whole store on disk; null where it cannot be known. */

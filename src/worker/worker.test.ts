@@ -377,7 +377,7 @@ describe("a task that kills its worker again and again", () => {
     deadlyNow = false;
     await harness.rest();
     expect(harness.ends).toEqual(["parked"]);
-    expect(lines(await harness.log(9))).toBe(
+    expect(await harness.log(9)).toBe(
       lines(`
         10 ToolFinished c6_0 "look is done"
         11 ModelCalled model=script request_hash=A

@@ -1,4 +1,6 @@
-// What the processes of processes.test.ts do: `node job.ts <job> <path> ...`. They tell what they did line by line.
+// What the processes of processes.test.ts do: `node job.ts <job> <path> ...`. They tell what they did line by line, and
+// begin when they are told to: each says that it is there, and waits for a line.
+import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError, type Store } from "../../src/store/store.ts";
 import { configure, markNew, openFile } from "../../src/store/sqlite/database-file.ts";
@@ -99,6 +101,9 @@ const jobs: Readonly<Record<string, () => void | Promise<void>>> = {
 };
 
 try {
+  say("there");
+  await once(process.stdin, "data");
+  process.stdin.destroy();
   await jobs[job]?.();
 } catch (error) {
   say(error instanceof StoreError ? `${error.code}: ${error.message}` : String(error));

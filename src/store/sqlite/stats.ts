@@ -1,5 +1,5 @@
 // What the store holds, in bytes: counts and metadata alone.
-import type { StoreStats, TypeBytes } from "../store.ts";
+import type { StoreStats } from "../store.ts";
 import type { Connection } from "./connection.ts";
 
 const count = (connection: Connection, sql: string): number => connection.get<{ n: number }>(sql)?.n ?? 0;
@@ -7,7 +7,7 @@ const count = (connection: Connection, sql: string): number => connection.get<{ 
 export const stats = (connection: Connection): StoreStats => ({
   tasks: count(connection, "SELECT count(*) AS n FROM tasks"),
   types: connection
-    .all<TypeBytes>(
+    .all<StoreStats["types"][number]>(
       `SELECT name AS type, count(*) AS events, sum(length(events.body) + ifnull(length(redactions.body), 0)) AS bytes
        FROM events JOIN types USING (type)
        LEFT JOIN redactions ON salt IS NULL AND redactions.task = events.task AND redactions.seq = events.seq
