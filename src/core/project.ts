@@ -112,10 +112,11 @@ export const columnsOf = (state: TaskState): TaskColumns => ({
 /** The columns that are not as they were; all of them where that is not known. */
 export const changedColumns = (before: TaskColumns | undefined, after: TaskColumns): Partial<TaskColumns> => {
   if (before === undefined) return after;
-  const changed = Object.entries(after).filter(
-    ([name, value]) => !isEqualJson(value, before[name as keyof TaskColumns]),
-  );
-  return Object.fromEntries(changed);
+  const changed: Record<string, unknown> = {};
+  for (const name of Object.keys(after) as (keyof TaskColumns)[]) {
+    if (!isEqualJson(after[name], before[name])) changed[name] = after[name];
+  }
+  return changed;
 };
 
 const usageRow = (state: TaskState, purpose: string, model: string): Row[] => {

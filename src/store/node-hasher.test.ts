@@ -1,4 +1,5 @@
 // Proves the hashes against published vectors: logs must verify anywhere.
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { toHex } from "../core/envelope.ts";
 import { definitionHash, itemHash, mac, nodeHasher } from "./node-hasher.ts";
@@ -9,6 +10,16 @@ test("hashes parts as if they were one, strings as UTF-8", () => {
   expect(toHex(nodeHasher.sha256("abc"))).toBe(ABC);
   expect(toHex(nodeHasher.sha256("a", new Uint8Array([98]), "", "c"))).toBe(ABC);
   expect(nodeHasher.sha256("ä")).toEqual(nodeHasher.sha256(new Uint8Array([0xc3, 0xa4])));
+});
+
+test("hashes long parts as short ones", () => {
+  const inPieces = (text: string): Uint8Array => nodeHasher.sha256(...text.match(/.{1,7}/gsu)!);
+  for (const length of [65_535, 65_536, 65_537, 300_000]) {
+    const text = "abc\u00e4".repeat(length / 4).padEnd(length, "x");
+    const expected = createHash("sha256").update(text).digest("hex");
+    expect(toHex(nodeHasher.sha256(text))).toBe(expected);
+    expect(toHex(inPieces(text))).toBe(expected);
+  }
 });
 
 test("gives bytes that are nobody else's", () => {

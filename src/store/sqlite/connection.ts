@@ -137,19 +137,21 @@ export class Connection {
     for (let tries = 1; tries <= CHECKPOINT_TRIES && !this.#cut(); tries += 1) await pause(tries, 0);
   }
 
-  /** Whether no other connection kept the log from being cut. */
+  /** Whether the log was cut. Where another connection or a full disk keeps it, nothing is lost: it is read as before. */
   #cut(): boolean {
-    return this.#closed || this.get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)")?.busy === 0;
+    if (this.#closed) return true;
+    try {
+      return this.get<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)")?.busy === 0;
+    } catch {
+      return false;
+    }
   }
 
   close(): void {
     if (this.#closed) return;
-    try {
-      this.#cut();
-    } finally {
-      this.#closed = true;
-      this.#statements.clear();
-      this.#options.database.close();
-    }
+    this.#cut();
+    this.#closed = true;
+    this.#statements.clear();
+    this.#options.database.close();
   }
 }
