@@ -1,5 +1,6 @@
 // Proves the hashes against published vectors: logs must verify anywhere.
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toHex } from "../core/envelope.ts";
 import { definitionHash, itemHash, mac, nodeHasher } from "./node-hasher.ts";
@@ -28,11 +29,23 @@ test("gives bytes that are nobody else's", () => {
   expect(hash.buffer.byteLength).toBe(32);
 });
 
-test("makes HMAC-SHA-256 under a secret (RFC 4231, case 2)", () => {
+test("makes HMAC-SHA-256 under a secret (RFC 4231, cases 2 and 6)", () => {
   const secret = new TextEncoder().encode("Jefe");
   const expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
   expect(mac(secret, "what do ya want for nothing?")).toBe(expected);
   expect(itemHash(secret, "what do ya want for nothing?")).toBe(expected);
+  const long = new Uint8Array(131).fill(0xaa);
+  expect(mac(long, "Test Using Larger Than Block-Size Key - Hash Key First")).toBe(
+    "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
+  );
+});
+
+test("makes the HMAC that Node makes, for any secret and text", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), fc.string({ unit: "binary", maxLength: 300 }), (secret, text) => {
+      expect(mac(secret, text)).toBe(createHmac("sha256", secret).update(text).digest("hex"));
+    }),
+  );
 });
 
 test("names a definition by the hash of its text", () => {
