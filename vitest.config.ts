@@ -27,6 +27,7 @@ export default defineConfig({
   test: {
     reporters: [["default", { summary: false }], closingLine],
     pool: "forks",
+    maxWorkers: "100%",
     projects: [
       { extends: true, test: { name: "unit", include: ["src/**/*.test.ts", ...quick], testTimeout: 60_000 } },
       {

@@ -9,6 +9,7 @@ import {
   given,
   item,
   logOf,
+  recorded,
   replied,
   say,
   started,
@@ -330,6 +331,23 @@ describe("Resume", () => {
     }
   });
 
+  test("counts legs anew", () => {
+    const leg = recorded("plan", "leg", {}, { words: "goals are open" });
+    given(...answered(), leg, called(), replied("still"), waiting("resume", { outcome: "paused" })).then((state) => {
+      expect(state.turn?.legs).toBe(2);
+    });
+    given(
+      ...answered(),
+      leg,
+      called(),
+      replied("still"),
+      waiting("resume", { outcome: "paused" }),
+      taken(resume()),
+    ).then((state) => {
+      expect(state.turn).toMatchObject({ legs: 1, legSteps: 0 });
+    });
+  });
+
   test("opens a new turn where one completed", () => {
     given(...stopped("completed", "run"), taken(resume("once more"))).then((state) => {
       expect(state.turn).toEqual({ seq: 6, legs: 1, steps: 0, legSteps: 0 });
@@ -370,6 +388,12 @@ describe("Resume", () => {
       expect(users(state)).toEqual(["hi"]);
       expect(state.model).toMatchObject({ attempts: 1, failures: 0 });
       expect(state.model.retryAt).toBeUndefined();
+    });
+  });
+
+  test("says nothing where calls are still to run", () => {
+    given(...busy(), finished("c4_1"), waiting("resume", { outcome: "paused" }), taken(resume())).then((state) => {
+      expect(state.queue).toEqual([]);
     });
   });
 

@@ -42,6 +42,12 @@ describe("model_failed", () => {
     });
   });
 
+  test("is waited for once: the next attempt begins without a back-off", () => {
+    given(...asked, failed({ retryAt: 9_000 }), called({ attempt: 2 })).then((state) => {
+      expect(state.model).not.toHaveProperty("retryAt");
+    });
+  });
+
   test("counts what the failed attempt used, where it is known", () => {
     given(...asked, failed({ tokens: { input: 3, output: 1 } })).then((state) => {
       expect(state.usage[0]).toMatchObject({ input: 3, output: 1, unknown: 0 });
@@ -78,6 +84,17 @@ test("usage counts nested work under its own purpose", () => {
       ]);
     },
   );
+});
+
+test("usage of two models, and for two purposes, is counted apart", () => {
+  const of = (purpose: string, model: string) => core("usage", { purpose, model, tokens: "unknown", durationMs: 1 });
+  given(of("title", "m"), of("title", "n"), of("summary", "m"), of("title", "n")).then((state) => {
+    expect(state.usage.map(({ purpose, model, calls }) => [purpose, model, calls])).toEqual([
+      ["title", "m", 1],
+      ["title", "n", 2],
+      ["summary", "m", 1],
+    ]);
+  });
 });
 
 test("config changes the settings that it names", () => {

@@ -172,7 +172,8 @@ describe("a task that pauses when it is stopped in mid-turn", () => {
   });
 
   test("never dispatches an idempotent write again, also where its own worker lost it", () => {
-    expect(stepAfter([...calls(["pay"], first), write("c5_0", "pay")])).toEqual(recovers(["c5_0", "verify"]));
+    const log = [...calls(["pay"], first), at(9_000, write("c5_0", "pay"))];
+    expect(stepAfter(log, { now: 9_001 })).toEqual(recovers(["c5_0", "verify"]));
   });
 
   test("a restored database pauses every task in mid-turn", () => {
@@ -258,6 +259,13 @@ describe("any other write that was started", () => {
     expect(stepAfter([...calls(["send"]), write("c5_0", "send")], { announced: new Set(["c5_0"]) })).toEqual(
       runs("c5_0"),
     );
+  });
+
+  test("that was announced and not dispatched is skipped by a correction: it never ran", () => {
+    for (const name of ["send", "put", "pay"]) {
+      const log = [...calls([name]), write("c5_0", name), taken(steer("no"))];
+      expect(stepAfter(log, { announced: new Set(["c5_0"]), now: 6_001 })).toEqual(settles(["c5_0", "skipped"]));
+    }
   });
 
   test("is recovered whether the turn runs or not", () => {

@@ -371,6 +371,15 @@ describe("the objective", () => {
       });
   });
 
+  test("stands once, also where a compaction covers nothing", () => {
+    given(begun, taken(say(objective)), compacted(1, "nothing yet")).then((state) => {
+      expect(conversation(state)).toEqual([
+        `user ${objective}`,
+        "user [Summary of the conversation up to here]\nnothing yet",
+      ]);
+    });
+  });
+
   test("leaves when the words that said it are erased, and stays out", () => {
     given(begun, taken(say(objective)), core("erased", { seqs: [2], reason: "blocked" }))
       .when(taken(say("something else")))
