@@ -92,6 +92,19 @@ describe("Say", () => {
     }
   });
 
+  test("gives the new turn all attempts at the model anew", () => {
+    const failed = core("model_failed", {
+      class: "network",
+      purpose: "turn",
+      attempt: 1,
+      durationMs: 1,
+      retryAt: 9_000,
+    });
+    given(...asked(), failed, waiting("resume", { outcome: "paused" }), taken(say("more"))).then((state) => {
+      expect(state.model).toEqual({ attempts: 0, failures: 0 });
+    });
+  });
+
   test("joins a running turn, and takes back an answer that nobody has been given yet", () => {
     given(...answered(), taken(say("more"))).then((state) => {
       expect(state.turn).toEqual({ seq: 2, legs: 2, steps: 1, legSteps: 1 });
@@ -287,6 +300,7 @@ describe("Close", () => {
         stopped("completed", mode),
         stopped("paused", mode),
         stopped("failed", mode),
+        [...busy(mode), finished("c4_1"), waiting("resume", { outcome: "paused" })],
       ]) {
         given(...log, taken(close())).then((state) => {
           expect(state.stopping?.kind).toBe("close");
@@ -323,10 +337,12 @@ describe("Resume", () => {
     for (const outcome of ["paused", "failed", "cancelled"] as const) {
       for (const mode of modes) {
         const failed = core("turn_failed", { reason: "error" });
-        given(...answered(mode), failed, waiting("resume", { outcome }), taken(resume())).then((state) => {
-          expect(state.turn).toEqual({ seq: 2, legs: 1, steps: 0, legSteps: 0 });
-          expect(users(state)).toEqual(["hi", "[The task was resumed. Go on.]"]);
-        });
+        given(...answered(mode), failed, waiting("resume", { outcome, reason: "why" }), taken(resume())).then(
+          (state) => {
+            expect(state.turn).toEqual({ seq: 2, legs: 1, steps: 0, legSteps: 0 });
+            expect(users(state)).toEqual(["hi", "[The task was resumed. Go on.]"]);
+          },
+        );
       }
     }
   });

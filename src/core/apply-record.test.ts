@@ -14,7 +14,7 @@ import {
   waiting,
 } from "../testing/given.ts";
 import { fold } from "./fold.ts";
-import { GAP, textOf } from "./messages.ts";
+import { GAP, text, textOf } from "./messages.ts";
 import { recordKinds, recordSkeleton } from "./records.ts";
 import { skeletonOf } from "./redact.ts";
 import type { TaskState } from "./state.ts";
@@ -278,7 +278,8 @@ describe("erased", () => {
   });
 
   test("takes a reply that asked for nothing, never a call or a result", () => {
-    given(...busy, finished("c4_0"), finished("c4_1"), called(), replied("yes"), erased(4, 7, 9)).then((state) => {
+    const reply = replied([text("I will look."), call("look")]);
+    given(...asked, reply, finished("c4_1"), called(), replied("yes"), erased(4, 5, 7)).then((state) => {
       expect(users(state)).toEqual(["hi", "assistant", "tool"]);
     });
   });

@@ -67,7 +67,6 @@ const actionUnknown: Apply<"action_unknown"> = (state, data, { at }) => {
     call.phase = "unknown";
     call.unknownAt ??= at;
     call.unknownReason = data.reason;
-    delete call.verifyAskedBy;
   });
   delete state.waiting;
 };

@@ -90,6 +90,13 @@ describe("what only a newer version can have written", () => {
     expect(reading(taken(), { items: [{ ...say("x"), loud: true }] })).toBe("newer_version");
   });
 
+  test("a field beside those that fit", () => {
+    const settings = { model: "m", maxSteps: 1, temperature: 0.5, speed: 1 };
+    expect(reading(created(), { config: settings })).toBe("newer_version");
+    const read = (): unknown => decodeEvent("ToolFinished", '{"callId":"c","status":"skipped","content":[],"speed":1}');
+    expect(read).toThrow("speed is not known here");
+  });
+
   test("a word in place of a known one", () => {
     expect(reading(finished("c1_0"), { status: "late" })).toBe("newer_version");
     expect(reading(started("c1_0", "look"), { effect: "cosmic" })).toBe("newer_version");
@@ -169,6 +176,7 @@ describe("what is broken", () => {
   test("what is broken stays so, whatever else is new about it", () => {
     expect(reading(finished("c1_0"), { callId: undefined, speed: 1 })).toBe("undecodable");
     expect(reading(finished("c1_0"), { status: "late", content: "text" })).toBe("undecodable");
+    expect(reading(started("c1_0", "look"), { attempt: 1.5, speed: 1 })).toBe("undecodable");
   });
 
   test("a redacted core record may lack its content and nothing else", () => {

@@ -180,6 +180,15 @@ describe("a task that pauses when it is stopped in mid-turn", () => {
     const log = [...calls(["pay"]), write("c5_0", "pay")];
     expect(stepAfter(log, { stoppedMidTurn: "restored" })).toEqual(recovers(["c5_0", "unknown"]));
     expect(stepAfter(asked(), { stoppedMidTurn: "restored" })).toMatchObject({ on: "resume", interrupted: "restored" });
+    const asks = core("approval_requested", {
+      requestId: "q",
+      callId: "c5_0",
+      inputHash: "h",
+      definition: "d",
+      decides: "o",
+    });
+    const waitsAlready = [...calls(["send"]), asks, waiting("approval")];
+    expect(stepAfter(waitsAlready, { stoppedMidTurn: "restored" })).toMatchObject({ on: "resume", record: true });
   });
 
   test("a task that continues goes on", () => {
@@ -386,6 +395,11 @@ describe("starting calls", () => {
     expect(stepAfter([...log, finished("c5_1"), finished("c5_0")])).toEqual(runs("c5_2"));
     expect(stepAfter([...log, ...["c5_0", "c5_1", "c5_2"].map((id) => finished(id))])).toEqual(runs("c5_3"));
     expect(stepAfter([...log, ...["c5_0", "c5_1", "c5_2", "c5_3"].map((id) => finished(id))])).toEqual(runs("c5_4"));
+  });
+
+  test("an announced write runs alone, also where its tool calls itself a read now", () => {
+    const log = [...calls(["send", "look"]), write("c5_0", "send"), toolsKnown(tool("send"), tool("look"))];
+    expect(stepAfter(log, { announced: new Set(["c5_0"]) })).toEqual(runs("c5_0"));
   });
 
   test("a finished call never runs again", () => {
@@ -719,6 +733,16 @@ describe("an interrupt", () => {
     expect(stepAfter(log)).toMatchObject({ cancelApprovals: ["q"], cancelTimers: ["t"], waits: [] });
   });
 
+  test("leaves an approval that was settled as it is", () => {
+    const log = [
+      ...calls(["send"]),
+      core("approval_requested", { requestId: "q", callId: "c5_0", inputHash: "h", definition: "d", decides: "o" }),
+      core("approval_settled", { requestId: "q", callId: "c5_0", decision: "approved", by: OWNER }),
+      interrupt,
+    ];
+    expect(stepAfter(log)).toMatchObject({ cancelApprovals: [], settle: [{ callId: "c5_0", as: "skipped" }] });
+  });
+
   test("with an action unknown waits for its resolution", () => {
     const log = [...calls(["send", "look"]), write("c5_0", "send"), unknown("c5_0"), interrupt];
     expect(stepAfter(log)).toEqual(
@@ -848,6 +872,16 @@ describe("at rest", () => {
     expect(stepAfter(log("run"))).toMatchObject({ do: "Wait", on: "resume", outcome: "completed" });
     expect(stepAfter([...log("run"), resume])).toMatchObject({ do: "CallModel" });
     expect(stepAfter(log("conversation"))).toMatchObject({ do: "CallModel" });
+  });
+
+  test("a paused turn no longer shows what has come", () => {
+    const parked = [
+      started("c5_0", "note", { effect: "internal" }),
+      core("call_parked", { callId: "c5_0", on: "answer" }),
+    ];
+    const log = [...calls(["note"]), ...parked, paused];
+    expect(stepAfter([...log, taken(item("Signal", { name: "n" }))])).toMatchObject({ waits: [{ on: "answer" }] });
+    expect(stepAfter([...log, taken(item("Answer", { question: "c5_0", text: "42" }))])).toMatchObject({ waits: [] });
   });
 
   test("a paused turn shows all that is still asked for", () => {

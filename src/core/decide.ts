@@ -168,7 +168,7 @@ type WaitParts = Partial<Omit<WaitStep, "do" | "record" | "on">> & { on: Waiting
 
 const wait = (state: TaskState, parts: WaitParts): WaitStep => ({
   do: "Wait",
-  record: state.waiting === undefined || (parts.settle ?? []).length > 0 || parts.interrupted !== undefined,
+  record: state.waiting === undefined || parts.interrupted !== undefined,
   waits: [],
   settle: [],
   cancelTimers: [],

@@ -11,6 +11,7 @@ import {
   finished,
   given,
   givenWith,
+  item,
   logOf,
   recorded,
   replied,
@@ -96,6 +97,12 @@ describe("the order of events", () => {
     refused(() => fold(TASK, [], {}));
     refused(() => fold(TASK, logOf(taken()), {}));
     refused(() => createState(TASK, { seq: 2, at: 0, event: created() }));
+  });
+
+  test("the state knows the last one and its time", () => {
+    given(created(), at(7_000, taken(say("hi")))).then((state) => {
+      expect([state.seq, state.at]).toEqual([2, 7_000]);
+    });
   });
 
   test("seqs are dense", () => {
@@ -258,6 +265,34 @@ describe("ToolStarted and ToolFinished", () => {
     });
   });
 
+  test("a finished call keeps nothing of what it waited for", () => {
+    const answer = item("Answer", { question: "c4_0", text: "42" });
+    const parked = [started("c4_0", "look"), core("call_parked", { callId: "c4_0", on: "answer" }), taken(answer)];
+    const resolve = item("Resolve", { callId: "c4_1", outcome: "done", verification: "seen" });
+    const lost = [
+      started("c4_1", "send", { effect: "write" }),
+      core("action_unknown", { callId: "c4_1", reason: "crashed" }),
+      taken(resolve, item("Verify", { callId: "c4_1" })),
+    ];
+    const kept = [
+      "attempt",
+      "definition",
+      "effect",
+      "id",
+      "input",
+      "invocationId",
+      "name",
+      "phase",
+      "result",
+      "startedAt",
+    ];
+    for (const [log, id, index] of [[parked, "c4_0", 0] as const, [lost, "c4_1", 1] as const]) {
+      given(...twoCalls, ...log, finished(id)).then((state) => {
+        expect(Object.keys(state.calls[index] ?? {}).sort()).toEqual(kept);
+      });
+    }
+  });
+
   test("a result clears what the call waited for", () => {
     given(
       ...twoCalls,
@@ -386,6 +421,7 @@ describe("the objective", () => {
       .then((state) => {
         expect(conversation(state)).toEqual(["user something else"]);
         expect(state.objectiveErased).toBe(true);
+        expect(state.objectiveSeq).toBeUndefined();
       });
   });
 
@@ -394,6 +430,7 @@ describe("the objective", () => {
       .when(taken(say("good words")))
       .then((state) => {
         expect(conversation(state)).toEqual([`user ${objective}`, "user good words"]);
+        expect(state.objectiveErased).toBeUndefined();
       });
   });
 
@@ -415,11 +452,17 @@ describe("Compacted", () => {
   ] as const;
 
   test("puts a summary in place of what it covers, and starts the request's chain anew", () => {
+    const usage = { tokens: { input: 5, output: 2 }, durationMs: 1 };
+    given(...asked, replied("one", { usage })).then((state) => {
+      expect(state.contextTokens).toBe(7);
+    });
+    given(...asked, replied("one", { usage }), compacted(4, "s")).then((state) => {
+      expect(state.contextTokens).toBeUndefined();
+    });
     given(...long, compacted(7, "all so far")).then((state) => {
       expect(conversation(state)).toEqual(["user [Summary of the conversation up to here]\nall so far", "user two"]);
       expect(state.compactions).toBe(1);
       expect(state.chain).toBeUndefined();
-      expect(state.contextTokens).toBeUndefined();
     });
   });
 

@@ -110,7 +110,6 @@ const applyToolStarted = (state: TaskState, at: number, event: EventOf<"ToolStar
   if (event.idempotent !== undefined) call.idempotent = event.idempotent;
   if (event.redacted === true) call.redacted = true;
   else delete call.redacted;
-  delete call.parked;
   delete state.waiting;
 };
 
