@@ -7,7 +7,7 @@ import type { Call } from "../core/state.ts";
 import { NothingHappened, type PreparedTool, type ToolContext, type ToolOutput } from "../plugins/plugin.ts";
 import { linkSignals } from "./linked-signal.ts";
 import { pluginRecord } from "./records.ts";
-import { execOf, stateOf, storeNow, type Lost, type Run } from "./run.ts";
+import { execOf, guardClaim, stateOf, storeNow, type Lost, type Run } from "./run.ts";
 
 export type Output = Exclude<ToolOutput, string>;
 
@@ -62,6 +62,7 @@ const DONE = new Error("done");
 
 /** The tool's signal: aborted by its time limit, by a person's interrupt or cancel, by a lost claim, or by one of `more`. */
 export const bound = (run: Run, timeoutMs: number | undefined, ...more: readonly AbortSignal[]): Bound => {
+  guardClaim(run);
   const done = new AbortController();
   const { watch, lease } = run;
   const linked = linkSignals(watch.control, lease.lost, lease.doubted, ...more);

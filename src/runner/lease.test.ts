@@ -234,10 +234,18 @@ describe("a claim that cannot be renewed", () => {
     expect(lines(await harness.log(9))).toContain("ModelReplied");
   });
 
-  it("is guarded from outside the event loop for as long as the run lasts, where the store can", async () => {
+  it("is guarded from outside the event loop from its first tool to its end, where the store can", async () => {
     const guarded: object[] = [];
     let released = 0;
-    const harness = await createHarness(task);
+    const heard: string[] = [];
+    const look = (): string => {
+      heard.push(`looked, guarded ${String(guarded.length)}, released ${String(released)}`);
+      return "looked";
+    };
+    const harness = await createHarness({
+      tools: [toolOf("look", "read", { execute: look })],
+      script: [[call("look")], [call("look")], "It is done."],
+    });
     harness.start({
       ports: {
         store: {
@@ -254,6 +262,7 @@ describe("a claim that cannot be renewed", () => {
     await harness.rest();
     await harness.pass(100);
     expect(guarded).toEqual([{ taskId: "task", fence: 1, leaseMs: LEASE_MS }]);
+    expect(heard).toEqual(["looked, guarded 1, released 0", "looked, guarded 1, released 0"]);
     expect(released).toBe(1);
   });
 

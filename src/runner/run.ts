@@ -39,6 +39,8 @@ export interface Run {
   /** Compaction was tried for the coming call and did not make it fit. */
   contextFull: boolean;
   prefix: { readonly of: readonly unknown[]; readonly value: RequestPrefix; readonly hash: string } | null;
+  /** Ends the renewal from outside the event loop, once it has begun (see guardClaim). */
+  unguard: (() => void) | null;
   /** Where the task's tools run, once one has; and whether the outputs that were spilled elsewhere stand there. */
   exec: { readonly path: string | null; readonly value: Exec; hasOutputs: boolean } | null;
 }
@@ -54,6 +56,16 @@ export const execOf = async (run: Run): Promise<Exec> => {
     run.exec = { path, value: await run.ports.exec(path), hasOutputs: false };
   }
   return run.exec.value;
+};
+
+/**
+ * Before a tool runs, which may block the event loop: from now on the claim is renewed from outside it too, where the
+ * store can. Not for a run that only talks, which it would cost a tenth of its time.
+ */
+export const guardClaim = (run: Run): void => {
+  const { store, limits } = run.ports;
+  const { taskId, fence } = run.claim;
+  run.unguard ??= store.guard?.({ taskId, fence, leaseMs: limits.leaseMs }) ?? null;
 };
 
 /** Right before something happens outside: throws ClaimLost unless the claim is certainly still held. */

@@ -96,6 +96,7 @@ const createRun = (
     contextOver: false,
     contextFull: false,
     prefix: null,
+    unguard: null,
     exec: null,
   };
   return run;
@@ -243,7 +244,6 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
   const done = new AbortController();
   let run: Run | undefined;
   let snapshots: Snapshotting | undefined;
-  let unguard: (() => void) | undefined;
   try {
     const agent = agentOf(ports, claim);
     const loaded = await loadClaim(ports, claim, agent.reducers);
@@ -259,7 +259,6 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
     const renewing = keepRenewing({ store, clock, claim, lease }, done.signal, () => {
       watch.look().catch(() => undefined);
     });
-    unguard = store.guard?.({ taskId: claim.taskId, fence: claim.fence, leaseMs: ports.limits.leaseMs });
     const bytesAfter = claim.entries.reduce((sum, entry) => sum + entry.body.length, 0);
     snapshots = createSnapshotting(run, { seq: claim.snapshot?.seq ?? 0, size: loaded.snapshotSize, bytesAfter });
     const ended = await loop(run, snapshots);
@@ -271,7 +270,7 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
     return await afterError(ports, claim, error);
   } finally {
     done.abort(new Error("done"));
-    unguard?.();
+    run?.unguard?.();
     run?.watch.close();
     snapshots?.consider({ rested: false });
     await snapshots?.settled();

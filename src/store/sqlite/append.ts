@@ -11,6 +11,7 @@ import { blankSnapshots } from "./snapshots.ts";
 import {
   changeTask,
   columnChanges,
+  newValues,
   readyFrom,
   requireHolder,
   requireTask,
@@ -66,11 +67,7 @@ const changesOf = (connection: Connection, row: Guarded, params: AppendParams, a
   if (taken > row.inboxTaken) changes["inboxTaken"] = taken;
   const timersChanged = endsTask(params) || params.rows.some(({ table }) => table === "timers");
   if (timersChanged) changes["nextTimerAt"] = nextTimer(connection, row.task);
-  // What stays as it is is not written: an indexed column would cost a page of its own.
-  const known = row as unknown as Record<string, unknown>;
-  for (const [name, value] of Object.entries(columnChanges(connection, columns, row.lane))) {
-    if (known[name] !== value) changes[name] = value;
-  }
+  Object.assign(changes, newValues(connection, row.task, columnChanges(connection, columns, row.lane)));
   if (endsTask(params)) changes["status"] = "ended";
   if (row.leaseUntil === null) changes["readyAt"] = readyFrom({ ...row, ...(changes as Partial<Guarded>) }, at);
   return changes;

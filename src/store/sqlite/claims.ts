@@ -4,11 +4,11 @@ import type { Claim, ClaimParams, ReleaseParams } from "../store.ts";
 import { requireSeen } from "./append.ts";
 import type { Connection } from "./connection.ts";
 import { dropHolds, hold, holdsOf, isHeld } from "./holds.ts";
-import { moveDueTimers, untaken } from "./inbox.ts";
+import { isTimerDue, moveDueTimers, untaken } from "./inbox.ts";
 import { serves } from "./lanes.ts";
 import { readEntries } from "./log.ts";
 import { snapshotOf } from "./snapshots.ts";
-import { changeTask, findTask, readyFrom, requireHolder, requireTask, secretOf } from "./tasks.ts";
+import { changeTask, findTask, readyFrom, requireHolder, requireTask, secretOf, type Guarded } from "./tasks.ts";
 
 const LAPSED = `leaseUntil IS NOT NULL AND iif(leaseBoot = :boot, leaseUntil <= :monotonic, leaseEndsAt <= :now)`;
 
@@ -100,9 +100,18 @@ const pick = (connection: Connection, params: ClaimParams, now: number): number 
   return namedTask(connection, { ...params, taskId }, now);
 };
 
-/** Whether a claim is worth a write: an idle poll must not keep other writers out. */
-export const mayClaim = (connection: Connection, params: ClaimParams, now: number): boolean =>
-  hasLapsed(connection, now) || pick(connection, params, now) !== undefined;
+/** What makes a claim worth a write: an idle poll must not keep other writers out. */
+export interface Prospect {
+  /** Leases have run out. */
+  readonly lapsed: boolean;
+  readonly task: number | undefined;
+}
+
+export const seek = (connection: Connection, params: ClaimParams, now: number): Prospect | null => {
+  const lapsed = hasLapsed(connection, now);
+  const task = pick(connection, params, now);
+  return lapsed || task !== undefined ? { lapsed, task } : null;
+};
 
 const leaseFrom = (connection: Connection, leaseMs: number, now: number) => {
   const { monotonic, boot } = connection.clock.machine;
@@ -111,19 +120,37 @@ const leaseFrom = (connection: Connection, leaseMs: number, now: number) => {
 
 export type Taken = Pick<Claim, "taskId" | "fence" | "attempts" | "previousEndedAt" | "now">;
 
+const TAKE = `UPDATE tasks SET claimedBy = :worker, leaseUntil = :leaseUntil, leaseBoot = :leaseBoot,
+    leaseEndsAt = :leaseEndsAt, readyAt = :readyAt, fence = fence + 1, attempts = attempts + 1
+  WHERE task = :task AND readyAt <= :now RETURNING id AS taskId, fence, attempts, previousEndedAt, nextTimerAt`;
+
+type TakenRow = Omit<Taken, "now"> & Pick<Guarded, "nextTimerAt">;
+
+/** Undefined when the task is not ready any more. */
+const takeReady = (
+  connection: Connection,
+  { worker, leaseMs }: ClaimParams,
+  task: number | undefined,
+  now: number,
+): TakenRow | undefined =>
+  task === undefined
+    ? undefined
+    : connection.get<TakenRow>(TAKE, { ...leaseFrom(connection, leaseMs, now), worker, task, now });
+
 /** Takes a task: raises its fence, counts the attempt, moves due timers in. Nothing is loaded yet. */
-export const take = (connection: Connection, params: ClaimParams, now: number): Taken | null => {
-  endLapsed(connection, now);
-  const task = pick(connection, params, now);
-  if (task === undefined) return null;
-  changeTask(connection, task, { claimedBy: params.worker, ...leaseFrom(connection, params.leaseMs, now) });
-  const taken = connection.get<Omit<Taken, "now">>(
-    `UPDATE tasks SET fence = fence + 1, attempts = attempts + 1 WHERE task = ?
-     RETURNING id AS taskId, fence, attempts, previousEndedAt`,
-    task,
-  );
-  if (taken === undefined) throw new Error(`task ${String(task)} vanished in its own transaction`);
-  moveDueTimers(connection, requireTask(connection, taken.taskId), now);
+export const take = (
+  connection: Connection,
+  params: ClaimParams,
+  { lapsed, task }: Prospect,
+  now: number,
+): Taken | null => {
+  if (lapsed) endLapsed(connection, now);
+  // What was found a moment ago is taken if it is still ready, and nothing can have come before it.
+  const found = lapsed ? undefined : takeReady(connection, params, task, now);
+  const row = found ?? takeReady(connection, params, pick(connection, params, now), now);
+  if (row === undefined) return null;
+  const { nextTimerAt, ...taken } = row;
+  if (isTimerDue({ nextTimerAt }, now)) moveDueTimers(connection, requireTask(connection, taken.taskId), now);
   return { ...taken, now };
 };
 

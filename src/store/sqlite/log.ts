@@ -59,11 +59,17 @@ interface Skeleton {
   readonly eventDigest: Uint8Array;
 }
 
-/** The skeletons of the task's redacted events, by seq. */
-const skeletons = (connection: Connection, log: LogOf): ReadonlyMap<number, Skeleton> => {
-  const sql = "SELECT seq, body, eventDigest FROM redactions WHERE task = ?";
-  const rows = connection.all<{ seq: number; body: Uint8Array; eventDigest: Uint8Array }>(sql, log.task);
-  return new Map(rows.map((row) => [row.seq, { ...row, body: openText(connection.seal, log.id, row.body) } as const]));
+/** Gives the skeletons of the task's redacted events by seq. They are read when the first is asked for. */
+const skeletonsOf = (connection: Connection, log: LogOf): ((seq: number) => Skeleton | undefined) => {
+  let known: ReadonlyMap<number, Skeleton> | undefined;
+  const readAll = (): ReadonlyMap<number, Skeleton> => {
+    const rows = connection.all<{ seq: number; body: Uint8Array; eventDigest: Uint8Array }>(
+      "SELECT seq, body, eventDigest FROM redactions WHERE task = ?",
+      log.task,
+    );
+    return new Map(rows.map((row) => [row.seq, { ...row, body: openText(connection.seal, log.id, row.body) }]));
+  };
+  return (seq) => (known ??= readAll()).get(seq);
 };
 
 const WHERE = "FROM events WHERE task = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?";
@@ -72,24 +78,24 @@ const ENVELOPES = `SELECT seq, at, type, body, salt, chain ${WHERE}`;
 
 export const readEntries = (connection: Connection, log: LogOf, range: Range): Entry[] => {
   const nameOf = typeNames(connection);
-  const blank = skeletons(connection, log);
+  const skeletonAt = skeletonsOf(connection, log);
   return connection
     .tuples<[number, number, number, Uint8Array, number]>(ENTRIES, log.task, ...bounds(range))
     .map(([seq, at, code, body, isBlank]) => {
-      const text = isBlank === 1 ? (blank.get(seq)?.body ?? "") : openText(connection.seal, log.id, body);
+      const text = isBlank === 1 ? (skeletonAt(seq)?.body ?? "") : openText(connection.seal, log.id, body);
       return { seq, at, type: nameOf(code), body: text };
     });
 };
 
 export const readEnvelopes = (connection: Connection, log: LogOf, range: Range): Envelope[] => {
   const nameOf = typeNames(connection);
-  const blank = skeletons(connection, log);
+  const skeletonAt = skeletonsOf(connection, log);
   return connection
     .tuples<[number, number, number, Uint8Array, Uint8Array | null, Uint8Array]>(ENVELOPES, log.task, ...bounds(range))
     .map(([seq, at, code, sealed, salt, chain]) => {
       const place = { seq, at, type: nameOf(code), salt, chain };
-      const skeleton = blank.get(seq);
       if (salt === null) {
+        const skeleton = skeletonAt(seq);
         // A tombstone that nobody recorded has no skeleton; its chain will not follow from an empty digest.
         return { ...place, body: skeleton?.body ?? "", digest: skeleton?.eventDigest ?? new Uint8Array(32) };
       }

@@ -2,7 +2,7 @@
 import { StoreError, type Store } from "../store.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
-import { letGo, load, mayClaim, release, renew, take } from "./claims.ts";
+import { letGo, load, release, renew, seek, take } from "./claims.ts";
 import type { Connection } from "./connection.ts";
 import { createTask } from "./creation.ts";
 import { getDefinitions } from "./definitions.ts";
@@ -65,8 +65,9 @@ type Claiming = "claim" | "renew" | "release" | "letGo" | "readInbox";
 
 const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => ({
   async claim(params) {
-    if (!(await connection.read((now) => mayClaim(connection, params, now)))) return null;
-    const taken = await connection.write((now) => take(connection, params, now));
+    const prospect = await connection.read((now) => seek(connection, params, now));
+    if (prospect === null) return null;
+    const taken = await connection.write((now) => take(connection, params, prospect, now));
     return taken === null ? null : connection.read(() => load(connection, taken, params));
   },
   renew: (params) => connection.write((now) => renew(connection, params, now)),

@@ -70,6 +70,14 @@ export const changeTask = (connection: Connection, task: number, changes: Change
   connection.run(`UPDATE tasks SET ${set} WHERE task = ?`, ...Object.values(changes), task);
 };
 
+/** Of `changes`, those that change something. What stays as it is is not written: an indexed column costs a page of its own. */
+export const newValues = (connection: Connection, task: number, changes: Changes): Changes => {
+  const names = Object.keys(changes);
+  if (names.length === 0) return changes;
+  const row = connection.get<Changes>(`SELECT ${names.join(", ")} FROM tasks WHERE task = ?`, task);
+  return Object.fromEntries(Object.entries(changes).filter(([name, value]) => row?.[name] !== value));
+};
+
 /** The row's columns as the table has them. `lane` is the task's lane so far, where it has one. */
 export const columnChanges = (connection: Connection, columns: Partial<TaskColumns>, lane: number | null): Changes => {
   const { origin, requires, queue, ...plain } = columns;
