@@ -1,4 +1,5 @@
 // Hints and follows across connections, by the watch on the file and by the poll alone.
+import { statSync, utimesSync } from "node:fs";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { appendTo, claimLog, createLog, temporaryFolder, told } from "../../../test/sqlite/log-writer.ts";
 import type { Envelope, Store } from "../store.ts";
@@ -50,6 +51,22 @@ it("names the task of its own changes, and tells each listener until it stops", 
   await createLog(store);
   await next;
   expect(heard).toEqual([log.taskId]);
+});
+
+it("shows what others may wait for by the file's own time, once it is committed; an append is nobody else's to hear", async () => {
+  const store = await open(3_600_000);
+  const log = await createLog(store);
+  const [path, past] = [folder.path("tasks.db"), new Date(1_000)];
+  const isTouched = async (change: () => Promise<unknown>): Promise<boolean> => {
+    utimesSync(path, past, past);
+    await change();
+    return statSync(path).mtimeMs > past.getTime();
+  };
+  const item = { type: "Say", text: "hi" } as const;
+  const post = () => store.post({ taskId: log.taskId, by: "local:root", key: "k", item });
+  expect(await isTouched(post)).toBe(true);
+  const claim = await claimLog(store, log);
+  expect(await isTouched(() => appendTo(store, log, claim, [told("a")]))).toBe(false);
 });
 
 it("looks for others' commits once a poll, at the same cost whatever the database holds", async () => {

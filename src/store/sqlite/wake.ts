@@ -1,10 +1,11 @@
 // Hints that something changed: from this process after each commit, from others by looking at the database's own
-// counter of changes. The look costs the same whatever the database holds.
-import { watch, type FSWatcher } from "node:fs";
+// counter of changes. The look costs the same whatever the database holds. When to look is told by the file system: who
+// commits what another may be waiting for touches the database file, and the log of changes grows before each commit.
+import { utimesSync, watch, type FSWatcher } from "node:fs";
 import type { Hint } from "../store.ts";
 import type { Connection } from "./connection.ts";
 
-/** A commit shows a moment after its bytes reach the file: how often, and how long apart, to look for it then (ms). */
+/** A commit shows a moment after its bytes reach the log: how often, and how long apart, to look for it then (ms). */
 const LOOKS = 10;
 const LOOK_EVERY_MS = 2;
 
@@ -15,7 +16,7 @@ export class Wake {
   #version: number | undefined;
   #looks = 0;
   #poll: NodeJS.Timeout | undefined;
-  #watcher: FSWatcher | undefined;
+  #watchers: FSWatcher[] = [];
 
   constructor(connection: Connection, pollMs: number) {
     this.#connection = connection;
@@ -35,6 +36,11 @@ export class Wake {
 
   /** Tells whoever listens, once what runs now is done: a listener cannot fail the change that it hears of. */
   tell(taskId: string | null, only?: "log"): void {
+    if (only !== "log") this.#touch();
+    this.#pass(taskId, only);
+  }
+
+  #pass(taskId: string | null, only?: "log"): void {
     for (const hint of this.#hints) queueMicrotask(() => hint(taskId, only));
   }
 
@@ -47,20 +53,37 @@ export class Wake {
     if (this.#poll !== undefined) return;
     this.#version = this.#look();
     this.#poll = setInterval(() => this.#compare(), this.#pollMs).unref();
-    try {
-      this.#watcher = watch(`${this.#connection.name}-wal`, { persistent: false }, () => this.#hurry());
-      this.#watcher.on("error", () => this.#watcher?.close());
-    } catch {
-      // A system without such watches, or with none left, has the poll.
-    }
+    this.#watch(this.#connection.name, () => void this.#compare());
+    this.#watch(`${this.#connection.name}-wal`, () => this.#hurry());
   }
 
   #stop(): void {
     clearInterval(this.#poll);
-    this.#watcher?.close();
+    for (const watcher of this.#watchers) watcher.close();
     this.#poll = undefined;
-    this.#watcher = undefined;
+    this.#watchers = [];
     this.#looks = 0;
+  }
+
+  /** A system without such watches, or with none left, has the poll. */
+  #watch(path: string, changed: () => void): void {
+    try {
+      const watcher = watch(path, { persistent: false }, changed);
+      watcher.on("error", () => watcher.close());
+      this.#watchers.push(watcher);
+    } catch {
+      // There is nothing to watch.
+    }
+  }
+
+  /** Shows watchers in other processes that a commit is there to be seen. */
+  #touch(): void {
+    try {
+      const now = new Date();
+      utimesSync(this.#connection.name, now, now);
+    } catch {
+      // They find it by the log of changes, or by their poll.
+    }
   }
 
   /** Looks at once, and a few times more until the change shows. */
@@ -83,7 +106,7 @@ export class Wake {
     const version = this.#look();
     if (version === undefined || version === this.#version) return false;
     this.#version = version;
-    this.tell(null);
+    this.#pass(null);
     return true;
   }
 
