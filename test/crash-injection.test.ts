@@ -25,8 +25,13 @@ const script: Scripted[] = [
 ];
 const says = ["do it", "and once more"];
 
-const describeFailure = ({ call, fault, result }: ExhaustiveFailure): string =>
-  [`${fault} at port call ${String(call.n)}, ${call.port}:`, ...result.faults, result.log, ...result.notes].join("\n");
+const describeFailure = ({ injected, result }: ExhaustiveFailure): string => {
+  const where = injected.map(({ call, fault }) => `${fault} at port call ${String(call.n)}, ${call.port}`);
+  return [`${where.join("; then ")}:`, ...result.faults, result.log, ...result.notes].join("\n");
+};
+
+/** A write that nobody can verify, and an answer: small enough for every pair of faults. */
+const small: Scripted[] = [{ calls: [{ name: "send", value: "a" }] }, { text: "the answer" }];
 
 describe("a scripted task, cut at every port call and resumed", () => {
   it("comes to its end without any fault", async () => {
@@ -38,5 +43,12 @@ describe("a scripted task, cut at every port call and resumed", () => {
     const report = await runExhaustively({ seed: 1, script, says, onInterrupt });
     expect(report.failures.map(describeFailure).join("\n\n")).toBe("");
     expect(report.runs).toBe(report.calls * 5 + 1);
+  });
+
+  it.each(["continue", "pause"] as const)("keeps every promise with every two faults, %s", async (onInterrupt) => {
+    const report = await runExhaustively({ seed: 1, script: small, says: ["do it"], onInterrupt }, { depth: 2 });
+    console.log(`${String(report.runs)} runs with at most two faults in ${String(report.calls)} port calls or after`);
+    expect(report.failures.slice(0, 3).map(describeFailure).join("\n\n")).toBe("");
+    expect(report.runs).toBeGreaterThan((report.calls * 5) ** 2 / 2);
   });
 });

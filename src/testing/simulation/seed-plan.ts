@@ -100,8 +100,9 @@ const faultsOf = (port: string): readonly Fault[] => {
 /** Port calls that are made all the time, or hardly ever, meet faults less, or more, often than their number would say. */
 const weightOf = (port: string): number => {
   if (port === "store.claim") return 0.1;
-  if (port === "store.append" || port === "store.getTask") return 1;
-  return port === "tool.verify" ? 20 : 6;
+  if (port === "store.append") return 1;
+  if (port === "store.getTask") return 4;
+  return port === "tool.verify" ? 60 : 8;
 };
 
 /** What to leave out of a seed's run: deeds by their place in the plan, faults by the order in which they would come. */
