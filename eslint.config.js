@@ -47,6 +47,7 @@ export const walls = [
   { files: "http/**", may: ["client/**", "core/**"], packages: any },
   { files: "config/**", may: ["core/**", ...ports], packages: any },
 
+  { files: "library/**", may: ["**"], packages: any },
   { files: "*.ts", may: ["**"], packages: any },
   { files: "cli/**", may: ["**"], packages: any },
   { files: "testing/**", may: ["**"], packages: any },

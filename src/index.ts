@@ -1,12 +1,35 @@
 // What the package `perdure` exports: how agents, tools and plugins are written down, and the types people name.
+export { ClientError, type ClientCode } from "./client/client.ts";
+export type { ListedTask } from "./client/list-tasks.ts";
+export type { ActionView, TaskView as ShownTask, UnknownAction } from "./client/show-task.ts";
 export { defineAgent, defineConfig, type AgentConfig, type Config } from "./config/config.ts";
-export type { Effect, Event, EventOf, EventType, Mode, Outcome, Source, Tokens, WaitingOn } from "./core/events.ts";
-export type { Settings } from "./core/items.ts";
+export type {
+  Effect,
+  Event,
+  EventOf,
+  EventType,
+  Mode,
+  Outcome,
+  Recorded,
+  Source,
+  Tokens,
+  WaitingOn,
+} from "./core/events.ts";
+export type { Settings, SettingsChange } from "./core/items.ts";
 export type { Content, ContentPart, Message, Reply } from "./core/messages.ts";
 export type { ModelRequest, RequestTool } from "./core/request.ts";
 export type { Reducer, TaskState } from "./core/state.ts";
 export { ExecError, type Exec, type ExecCode } from "./exec/exec.ts";
 export { ModelError, type Model, type ModelContext, type ModelPart, type ModelReply } from "./model/model.ts";
+export {
+  createRuntime,
+  type NewTaskOptions,
+  type Runtime,
+  type RuntimeOptions,
+  type Tasks,
+} from "./library/create-runtime.ts";
+export type { Delta, FollowOptions, PostOptions, StreamPart, Task } from "./library/task.ts";
+export { createDemoModel } from "./model/demo/demo.ts";
 export { createScriptedModel } from "./model/scripted/scripted.ts";
 export { definePlugin, defineTool } from "./plugins/define.ts";
 export { fs } from "./plugins/fs/fs.ts";
@@ -23,3 +46,5 @@ export {
   type ToolContext,
   type ToolOutput,
 } from "./plugins/plugin.ts";
+export { openSqliteStore, type SqliteOptions } from "./store/sqlite/sqlite-store.ts";
+export { StoreError, type PostReceipt, type Store, type StoreCode, type TaskRow } from "./store/store.ts";

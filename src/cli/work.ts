@@ -1,5 +1,6 @@
 // Works one task to its next wait, or follows whoever holds it until then.
 import { hostname } from "node:os";
+import { rests } from "../client/until-rest.ts";
 import type { Store, TaskRow } from "../store/store.ts";
 import { defaultWorkerOptions, startWorker } from "../worker/worker.ts";
 import { CommandError } from "./failure.ts";
@@ -11,10 +12,6 @@ import type { Workshop } from "./workshop.ts";
 
 /** How long nothing may come of a task before the command gives up on it. */
 const PATIENCE_MS = 10_000;
-
-/** The log's last word is a wait or an end, and nobody has posted since. */
-const rests = (row: TaskRow): boolean =>
-  row.status === "ended" || (row.status === "waiting" && row.inboxSeq === row.inboxTaken);
 
 const rowOf = async (store: Store, taskId: string): Promise<TaskRow> => {
   const row = await store.getTask({ taskId });

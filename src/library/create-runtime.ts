@@ -1,0 +1,189 @@
+// perdure inside a program: a store, agents and a worker in this process, and tasks as values to talk to.
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { realpath } from "node:fs/promises";
+import type { Client } from "../client/client.ts";
+import { createTask } from "../client/create-task.ts";
+import { findTask } from "../client/find-task.ts";
+import { listTasks, type ListedTask } from "../client/list-tasks.ts";
+import { agentOf, type AgentConfig } from "../config/config.ts";
+import { loadModel, DEFAULT_MODEL } from "../cli/models.ts";
+import type { Mode } from "../core/events.ts";
+import type { Settings } from "../core/items.ts";
+import { createLocalExec } from "../exec/local/local.ts";
+import { noExec } from "../exec/none/none.ts";
+import type { Model } from "../model/model.ts";
+import type { SlotLimits } from "../model/queue.ts";
+import type { PreparedAgent } from "../plugins/plugin.ts";
+import { prepareAgent } from "../plugins/prepare.ts";
+import type { RunnerLimits, Watcher } from "../runner/ports.ts";
+import { createRunnerPorts, systemRandom } from "../runtime.ts";
+import { macUnder, nodeHasher } from "../store/node-hasher.ts";
+import type { ListParams, Store } from "../store/store.ts";
+import { buildOf, processBuild, snapshotVersionOf } from "../versions.ts";
+import { defaultWorkerOptions, startWorker, type Worker, type WorkerOptions } from "../worker/worker.ts";
+import { createDeltaFeed, type DeltaFeed } from "./delta-feed.ts";
+import { createModelNames, type ModelNames } from "./model-names.ts";
+import { createTaskHandle, type Task } from "./task.ts";
+
+export interface RuntimeOptions {
+  /** Where the tasks live. The runtime does not close it. */
+  readonly store: Store;
+  /** The first is used where none is named. */
+  readonly agents: readonly [AgentConfig, ...AgentConfig[]];
+  /** The model of agents that name none. Default `demo`. */
+  readonly model?: string;
+  /** Models by the name that agents, settings and logs call them. */
+  readonly models?: Readonly<Record<string, Model>>;
+  /** The folder in which tools work, for tasks that name none; without one they have no files and no processes. */
+  readonly workspace?: string;
+  /** Who asks: an authenticated identity, `kind:id`. Default `local:root`. See `as`. */
+  readonly principal?: string;
+  /** Where tasks of this program live. Default `library`. */
+  readonly place?: string;
+  /** The worker in this process; `false` for none: then this program only posts, and workers elsewhere work. */
+  readonly worker?: Partial<Pick<WorkerOptions, "name" | "concurrency" | "pollMs" | "queues">> | false;
+  /** `import.meta.url` of the module that defines the agents: another text of it, or of what it imports, is another build. */
+  readonly module?: string;
+  readonly limits?: Partial<RunnerLimits>;
+  readonly modelSlots?: SlotLimits;
+  /** Told what an operator should know: a lease lost, a task held, a turn that failed. */
+  readonly note?: Watcher["note"];
+}
+
+export interface NewTaskOptions {
+  readonly agent?: string;
+  readonly model?: string;
+  readonly mode?: Mode;
+  readonly onInterrupt?: "continue" | "pause";
+  readonly settings?: Omit<Partial<Settings>, "model" | "workspace">;
+  readonly workspace?: string;
+  readonly private?: boolean;
+  /** Unique per principal and place: a second creation with it gives the first one's task. */
+  readonly key?: string;
+}
+
+/** Tasks as one principal may see them. */
+export interface Tasks {
+  /** Starts a task. Acknowledged means committed: a worker will get to it, in this process or in another. */
+  create(objective: string, options?: NewTaskOptions): Promise<Task>;
+  /** The task with this id, or the one whose id begins so. Codes: `not_found`, `ambiguous`. */
+  task(idOrPrefix: string): Promise<Task>;
+  /** Newest first; ten unless told. */
+  list(params?: Pick<ListParams, "status" | "after"> & { readonly limit?: number }): Promise<readonly ListedTask[]>;
+}
+
+export interface Runtime extends Tasks, AsyncDisposable {
+  /** The same for another principal, in another place if one is named. Who that is has been checked by the caller. */
+  as(principal: string, place?: string): Tasks;
+  /** Lets the worker finish the step of each running task and give the tasks back. Does not close the store. Repeatable. */
+  close(): Promise<void>;
+}
+
+const FRONT_END = "library";
+
+interface Parts {
+  readonly options: RuntimeOptions;
+  readonly agents: ReadonlyMap<string, PreparedAgent>;
+  readonly models: ModelNames;
+  readonly feed: DeltaFeed;
+}
+
+const prepareAgents = async ({ agents, model, module }: RuntimeOptions): Promise<Map<string, PreparedAgent>> => {
+  const options = { build: processBuild, ...(module === undefined ? {} : { module }) };
+  const prepared = new Map<string, PreparedAgent>();
+  for (const described of agents) {
+    if (prepared.has(described.name)) throw new Error(`two agents are named ${described.name}`);
+    prepared.set(described.name, await prepareAgent(agentOf(described, model ?? DEFAULT_MODEL), options));
+  }
+  return prepared;
+};
+
+const clientFor = (store: Store, principal: string, place: string): Client => ({
+  store,
+  hasher: nodeHasher,
+  mac: macUnder,
+  random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },
+  principal,
+  frontEnd: FRONT_END,
+  place,
+});
+
+const workspaceOf = async (path: string | undefined): Promise<Pick<Settings, "workspace">> =>
+  path === undefined ? {} : { workspace: { host: hostname(), path: await realpath(path) } };
+
+const agentNamed = ({ agents, options }: Parts, name = options.agents[0].name): PreparedAgent => {
+  const found = agents.get(name);
+  if (found !== undefined) return found;
+  throw new Error(`there is no agent ${JSON.stringify(name)}; known are ${[...agents.keys()].join(", ")}`);
+};
+
+const create = async (parts: Parts, client: Client, objective: string, asked: NewTaskOptions): Promise<Task> => {
+  const { agent } = agentNamed(parts, asked.agent);
+  const { workspace = parts.options.workspace, key } = asked;
+  const model = asked.model ?? agent.settings.model;
+  // Where it is worked elsewhere, the model is that process's affair.
+  if (parts.options.worker !== false) await parts.models.open(model);
+  const { taskId } = await createTask(client, {
+    agent: agent.name,
+    objective,
+    settings: { ...agent.settings, ...asked.settings, model, ...(await workspaceOf(workspace)) },
+    mode: asked.mode ?? agent.mode,
+    onInterrupt: asked.onInterrupt ?? agent.onInterrupt,
+    ...(asked.private === undefined ? {} : { private: asked.private }),
+    ...(key === undefined ? {} : { key }),
+  });
+  return createTaskHandle(client, parts.feed, taskId);
+};
+
+const tasksOf = (parts: Parts, client: Client): Tasks => ({
+  create: (objective, asked = {}) => create(parts, client, objective, asked),
+  task: async (idOrPrefix) => createTaskHandle(client, parts.feed, (await findTask(client, idOrPrefix)).taskId),
+  list: (params) => listTasks(client, params),
+});
+
+const startWorkerOf = async ({ options, agents, models, feed }: Parts): Promise<Worker | null> => {
+  const { store, worker, module, limits, modelSlots: slots, note } = options;
+  if (worker === false) return null;
+  const versions = [...agents].map(async ([name, agent]) => [name, await snapshotVersionOf(agent)] as const);
+  const watcher: Watcher = {
+    delta: (taskId, delta) => feed.give(taskId, delta),
+    ...(note === undefined ? {} : { note }),
+  };
+  const ports = createRunnerPorts({
+    store,
+    agents,
+    model: (name) => models.get(name),
+    exec: (path) => Promise.resolve(path === null ? noExec : createLocalExec({ root: path })),
+    snapshotVersions: new Map(await Promise.all(versions)),
+    build: await buildOf(module),
+    watcher,
+    ...(limits === undefined ? {} : { limits }),
+    ...(slots === undefined ? {} : { slots }),
+  });
+  const name = `library ${String(process.pid)}@${hostname()}`;
+  return startWorker(ports, { ...defaultWorkerOptions, name, host: hostname(), ...worker });
+};
+
+/**
+ * Prepares the agents and begins to work: what an earlier process left is taken up at once. Throws for agents that do not
+ * hold together (names that collide, schemas that do not compile), and for a model that an agent names and that cannot be
+ * had here.
+ */
+export const createRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
+  const { store, models: configured = {}, principal = "local:root", place = FRONT_END } = options;
+  const agents = await prepareAgents(options);
+  const models = createModelNames((name) => loadModel(name, { models: configured }, process.cwd()));
+  const parts: Parts = { options, agents, models, feed: createDeltaFeed() };
+  if (options.worker !== false) for (const { agent } of agents.values()) await models.open(agent.settings.model);
+  const worker = await startWorkerOf(parts);
+  const close = async (): Promise<void> => {
+    await worker?.stop();
+  };
+  return {
+    ...tasksOf(parts, clientFor(store, principal, place)),
+    as: (other, elsewhere = place) => tasksOf(parts, clientFor(store, other, elsewhere)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+};
