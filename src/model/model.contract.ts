@@ -42,7 +42,7 @@ const frozen = <T>(value: T): T => {
 export const collectParts = async (
   model: Model,
   { request, context }: Pick<ModelCase, "request" | "context">,
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<ModelPart[]> => {
   const parts: ModelPart[] = [];
   for await (const part of model.stream(request, { signal, context })) parts.push(part);
