@@ -4,6 +4,7 @@ import { cancel } from "./commands/cancel.ts";
 import { check } from "./commands/check.ts";
 import { close } from "./commands/close.ts";
 import { doctor } from "./commands/doctor.ts";
+import { init } from "./commands/init.ts";
 import { interrupt } from "./commands/interrupt.ts";
 import { log } from "./commands/log.ts";
 import { release } from "./commands/release.ts";
@@ -20,6 +21,7 @@ import { verify } from "./commands/verify.ts";
 
 export const commands: readonly Command[] = [
   start,
+  init,
   run,
   tasks,
   show,
