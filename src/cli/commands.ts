@@ -1,6 +1,7 @@
 // The table of commands, in the order of help.
 import type { Command } from "./command.ts";
 import { cancel } from "./commands/cancel.ts";
+import { chat } from "./commands/chat.ts";
 import { check } from "./commands/check.ts";
 import { close } from "./commands/close.ts";
 import { doctor } from "./commands/doctor.ts";
@@ -22,6 +23,7 @@ import { verify } from "./commands/verify.ts";
 export const commands: readonly Command[] = [
   start,
   init,
+  chat,
   run,
   tasks,
   show,

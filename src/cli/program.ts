@@ -26,8 +26,8 @@ export interface Output {
 export const commandUnder = (env: NodeJS.ProcessEnv): string =>
   env["npm_execpath"] === undefined ? "perdure" : "npx perdure";
 
-/** What a terminal would obey instead of showing it. */
-const safe = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\ufffd");
+/** Without what a terminal would obey instead of showing it. */
+export const safe = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\ufffd");
 
 /** Whoever read `stream` has left: that ends the writing, and is no error. */
 const leavesQuietly = (stream: NodeJS.WriteStream, onLeft: () => void): void => {

@@ -27,6 +27,10 @@ export interface Running {
   signal(signal: NodeJS.Signals): void;
   /** Writes a line to its stdin: what a blocking tool of `tools` waits for. */
   answer(): void;
+  /** Writes a line to its stdin. */
+  type(line: string): void;
+  /** Ends its stdin. */
+  typeNoMore(): void;
   /** Closes the reading end of its stdout. */
   stopReading(): void;
 }
@@ -93,6 +97,12 @@ const run = (folder: string, args: readonly string[], env: Readonly<Record<strin
     },
     answer: () => {
       child.stdin.write("\n");
+    },
+    type: (line) => {
+      child.stdin.write(`${line}\n`);
+    },
+    typeNoMore: () => {
+      child.stdin.end();
     },
     stopReading: () => {
       child.stdout.destroy();

@@ -3,7 +3,7 @@ import { realpathSync, statSync } from "node:fs";
 import { createTask, type TaskRequest } from "../../client/create-task.ts";
 import type { ProgramSettings } from "../../config/settings.ts";
 import { chooseAgent } from "../agents.ts";
-import { defineCommand, UsageError, workOptions } from "../command.ts";
+import { defineCommand, UsageError, workOptions, type Options } from "../command.ts";
 import { workAndReport } from "../post-and-work.ts";
 import { createSession, loadSettings } from "../session.ts";
 import { openWorkshop, type Workshop } from "../workshop.ts";
@@ -32,21 +32,26 @@ export const requestOf = (settings: ProgramSettings, workshop: Workshop, objecti
   };
 };
 
+/** What a new task runs as. */
+export const agentOptions = {
+  agent: {
+    type: "string",
+    value: "NAME",
+    about: "the agent; default the configuration's, or one that works on files",
+  },
+  model: { type: "string", value: "NAME", about: "a configured model, scripted:FILE or demo" },
+  mode: { type: "string", value: "MODE", about: "conversation (default), run or oneShot" },
+  workspace: { type: "string", value: "FOLDER", about: "where tools work; default this folder" },
+  "max-steps": { type: "string", value: "N", about: "pause after so many steps of a turn" },
+  "on-interrupt": { type: "string", value: "WHAT", about: "continue (default) or pause after a stop in mid-turn" },
+} as const satisfies Options;
+
 export const run = defineCommand({
   name: "run",
   summary: "start a task and work it to its first wait",
   words: { objective: "required" },
   options: {
-    agent: {
-      type: "string",
-      value: "NAME",
-      about: "the agent; default the configuration's, or one that works on files",
-    },
-    model: { type: "string", value: "NAME", about: "a configured model, scripted:FILE or demo" },
-    mode: { type: "string", value: "MODE", about: "conversation (default), run or oneShot" },
-    workspace: { type: "string", value: "FOLDER", about: "where tools work; default this folder" },
-    "max-steps": { type: "string", value: "N", about: "pause after so many steps of a turn" },
-    "on-interrupt": { type: "string", value: "WHAT", about: "continue (default) or pause after a stop in mid-turn" },
+    ...agentOptions,
     key: { type: "string", value: "KEY", about: "the same key again means the same task, not a second one" },
     ...workOptions,
   },

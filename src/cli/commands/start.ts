@@ -1,4 +1,5 @@
-// perdure start: a first task that needs nothing: the demo model, and a file that is part of this package.
+// perdure start: a first task that needs nothing: the demo model, and a file that is part of this package. In a terminal it
+// is a chat that begins with a question; without one it answers that question and says what to try next.
 import { fileURLToPath } from "node:url";
 import { createTask } from "../../client/create-task.ts";
 import { showTask } from "../../client/show-task.ts";
@@ -8,6 +9,7 @@ import { exitCodeFor, standing } from "../report.ts";
 import { createSession, loadSettings, type Session } from "../session.ts";
 import { workToRest } from "../work.ts";
 import { openWorkshop } from "../workshop.ts";
+import { canDraw, talk } from "./chat.ts";
 import { requestOf } from "./run.ts";
 
 const packageFolder = fileURLToPath(new URL("../../../", import.meta.url));
@@ -38,6 +40,10 @@ export const start = defineCommand({
     const request = requestOf(settings, workshop, objective);
     await workshop.addModel(DEFAULT_MODEL);
     await using session = await createSession(program, options, given);
+    if (options.json !== true && canDraw(program, options)) {
+      const later = (words: string) => requestOf(settings, workshop, words);
+      return await talk(program, options, { session, workshop, request: later }, objective);
+    }
     const { taskId } = await createTask(session.client, request);
     if (options.json !== true) output.print(`> ${objective}\n`);
     const stopped = await workToRest(program, session, workshop, taskId);

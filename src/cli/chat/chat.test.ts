@@ -1,0 +1,270 @@
+// What a chat shows and what a typed line means, from logs given; and the screen, on a terminal of the test's own.
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import {
+  TASK,
+  at,
+  call,
+  core,
+  created,
+  finished,
+  item,
+  logOf,
+  replied,
+  say,
+  started,
+  steer,
+  taken,
+  waiting,
+  called,
+  type Step,
+} from "../../testing/given.ts";
+import { intentOf, questionsOf } from "./intent.ts";
+import { blockLines, callLines, folded, questionLines, statusLine, unknownLines } from "./lines.ts";
+import { showScreen, type Drawn } from "./screen.ts";
+import { createTranscript, hear, take, type Transcript } from "./transcript.ts";
+
+const asked = (): Step[] => [created(), taken(say("hi")), called()];
+
+const after = (...steps: readonly Step[]): Transcript => {
+  const transcript = createTranscript();
+  for (const recorded of logOf(...steps)) take(transcript, TASK, recorded, {});
+  return transcript;
+};
+
+const shown = ({ blocks }: Transcript): string[] =>
+  blocks.map((block) => {
+    const { head, lines } = blockLines(block);
+    return [head, ...lines].join(" | ");
+  });
+
+const question = [
+  created(),
+  taken(say("book it")),
+  called(),
+  replied([call("ask", { question: "Which day?" }), call("ask", { question: "Which hotel?" })]),
+  started("c4_0", "ask", { effect: "internal", input: { question: "Which day?" } }),
+  core("call_parked", { callId: "c4_0", on: "answer" }),
+  started("c4_1", "ask", { effect: "internal", input: { question: "Which hotel?" } }),
+  core("call_parked", { callId: "c4_1", on: "answer" }),
+];
+
+const lost = [
+  created(),
+  taken(say("pay")),
+  called(),
+  replied([call("pay", { amount: 5 })]),
+  started("c4_0", "pay", { effect: "write" }),
+  core("action_unknown", { callId: "c4_0", reason: "crashed" }),
+  waiting("resolution"),
+];
+
+describe("a transcript", () => {
+  test("shows who said what, and each call with its state and time", () => {
+    const log = [
+      created(),
+      taken(say("look at a.txt")),
+      called(),
+      replied([{ type: "text", text: "I will look." }, call("look", { path: "a.txt" })]),
+      at(1_000, started("c4_1", "look", { input: { path: "a.txt" } })),
+      at(3_500, finished("c4_1")),
+      taken(steer("only the first line")),
+    ];
+    expect(shown(after(...log))).toEqual([
+      "you | look at a.txt",
+      "agent | I will look.",
+      expect.stringMatching(/^look path=a\.txt {2}done in 2\.5 s/),
+      "you | (steers) only the first line",
+    ]);
+  });
+
+  test("shows the calls that are open, and nothing of them once they are over", () => {
+    const log = [created(), taken(say("x")), called(), replied([call("look", { path: "a" }), call("pay")])];
+    expect(callLines(after(...log).state, 0)).toEqual(["c4_0 look path=a  waits its turn", "c4_1 pay  waits its turn"]);
+    const running = after(...log, at(1_000, started("c4_0", "look", { input: { path: "a" } })));
+    expect(callLines(running.state, 13_400)[0]).toBe("c4_0 look path=a  runs 12 s");
+    const done = after(...log, started("c4_0", "look"), finished("c4_0"), finished("c4_1"));
+    expect(callLines(done.state, 0)).toEqual([]);
+  });
+
+  test("keeps the pieces of a reply until it is in the log, or another attempt begins", () => {
+    const transcript = after(created(), taken(say("x")), called());
+    hear(transcript, { type: "reasoning", delta: "hm" });
+    expect(statusLine(transcript, 0)).toBe("thinks");
+    hear(transcript, { type: "text", delta: "It " });
+    hear(transcript, { type: "text", delta: "is" });
+    expect(transcript.saying).toBe("It is");
+    const [reply] = logOf(created(), taken(say("x")), called(), replied("It is so.")).slice(-1);
+    take(transcript, TASK, reply!, {});
+    expect(transcript.saying).toBe("");
+    expect(shown(transcript).at(-1)).toBe("agent | It is so.");
+  });
+
+  test("tells of failures of the model, not of attempts that were stopped", () => {
+    const failure = { purpose: "turn", attempt: 1, durationMs: 1 };
+    const log = [
+      ...asked(),
+      core("model_failed", { ...failure, class: "overloaded", message: "busy", retryAt: 9_000 }),
+    ];
+    expect(shown(after(...log)).at(-1)).toBe("note | the model failed (overloaded): busy; trying again");
+    expect(statusLine(after(...log), 4_000)).toBe("tries again in 5.0 s");
+    const stopped = [...asked(), core("model_failed", { ...failure, class: "aborted" })];
+    expect(shown(after(...stopped)).at(-1)).toBe("you | hi");
+  });
+
+  test("folds long outputs, and shows nothing that a terminal would obey", () => {
+    const output = Array.from({ length: 20 }, (_, index) => `line ${String(index)}`).join("\n");
+    expect(folded(output).slice(-2)).toEqual(["line 5", "… 14 more lines"]);
+    expect(folded("a\u001b[2Jb")).toEqual(["a\ufffd[2Jb"]);
+    expect(folded("1\n2\n3\n4\n5\n6\n7")).toHaveLength(7);
+  });
+
+  test("asks the person what is asked of them", () => {
+    const { state } = after(...question);
+    expect(questionLines(state)).toEqual([
+      "c4_0 asks: Which day?",
+      "c4_1 asks: Which hotel?",
+      "What you type answers the first; /answer ID TEXT another.",
+    ]);
+    expect(unknownLines(after(...lost).state)[0]).toContain("/resolve c4_0 done|absent");
+  });
+});
+
+describe("a typed line", () => {
+  const { state } = after(...question);
+
+  test("begins the task, answers the question that is asked, goes on with what is paused, or is said", () => {
+    expect(intentOf(" book it ", undefined)).toEqual({ do: "create", text: "book it" });
+    expect(intentOf("Monday", state)).toMatchObject({ item: { type: "Answer", question: "c4_0", text: "Monday" } });
+    const one = after(...question, taken(item("Answer", { question: "c4_0", text: "Monday" })));
+    expect(questionsOf(one.state).map(({ id }) => id)).toEqual(["c4_1"]);
+    expect(intentOf("Ritz", one.state)).toMatchObject({ item: { type: "Answer", question: "c4_1" } });
+    const paused = after(...asked(), waiting("resume", { outcome: "paused" }));
+    expect(intentOf("go on", paused.state)).toMatchObject({ item: { type: "Resume", text: "go on" } });
+    expect(intentOf("and then?", after(...asked()).state)).toMatchObject({ item: { type: "Say", text: "and then?" } });
+    expect(intentOf("   ", state)).toBeNull();
+  });
+
+  test.each([
+    ["/steer no, b.txt", { type: "Steer", text: "no, b.txt" }],
+    ["/interrupt", { type: "Interrupt" }],
+    ["/cancel", { type: "Cancel" }],
+    ["/close", { type: "Close" }],
+    ["/resume", { type: "Resume" }],
+    ["/verify c4_0", { type: "Verify", callId: "c4_0" }],
+    ["/answer c4_1 the Ritz", { type: "Answer", question: "c4_1", text: "the Ritz" }],
+    [
+      "/resolve c4_0 absent no such payment",
+      { type: "Resolve", callId: "c4_0", outcome: "absent", verification: "no such payment" },
+    ],
+  ])("%s posts what it says", (line, posted) => {
+    expect(intentOf(line, state)).toEqual({ do: "post", item: posted });
+  });
+
+  test.each(["/steer", "/resolve c4_0 maybe", "/resolve c4_0 done", "/answer c4_0", "/verify", "/dance"])(
+    "%s is explained and posts nothing",
+    (line) => {
+      expect(intentOf(line, state)).toMatchObject({ do: "tell" });
+      expect(intentOf("/interrupt", undefined)).toMatchObject({ do: "tell" });
+      expect(intentOf("/quit", undefined)).toEqual({ do: "leave" });
+    },
+  );
+});
+
+/** A terminal of 80 columns that remembers what it was last drawn. */
+const createTerminal = () => {
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: () => stdin,
+    ref: () => stdin,
+    unref: () => stdin,
+  });
+  let text = "";
+  const waiting = new Set<() => void>();
+  stdout.setEncoding("utf8").on("data", (piece: string) => {
+    text += piece;
+    for (const look of waiting) look();
+  });
+  const until = (words: string): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!text.includes(words)) return;
+        waiting.delete(look);
+        text = text.slice(text.indexOf(words) + words.length);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  return {
+    streams: { stdin: stdin as never, stdout: stdout as never, interactive: true, patchConsole: false },
+    until,
+    type: (keys: string) => stdin.write(keys),
+  };
+};
+
+/** A conversation whose doings are written down. */
+const createDrawn = (transcript: Transcript, isBusy: boolean) => {
+  const did: string[] = [];
+  let next = Promise.withResolvers<string>();
+  const left = new AbortController();
+  let changed = (): void => undefined;
+  const drawn: Drawn = {
+    transcript,
+    isBusy,
+    left: left.signal,
+    subscribe: (listener) => {
+      changed = listener;
+      return () => undefined;
+    },
+    enter: (line) => {
+      next.resolve(line);
+      return Promise.resolve();
+    },
+    interrupt: () => Promise.resolve(void did.push("interrupt")),
+    leave: () => left.abort(),
+  };
+  const entered = async (): Promise<string> => {
+    const line = await next.promise;
+    next = Promise.withResolvers();
+    return line;
+  };
+  return { drawn, did, entered, change: () => changed() };
+};
+
+describe("the screen", () => {
+  test("draws what is over once, what goes on below it, and sends a line", async () => {
+    const { streams, until, type } = createTerminal();
+    const { drawn, entered, change } = createDrawn(after(...asked()), true);
+    const over = showScreen(drawn, { colours: false, hint: "the hint" }, streams);
+    await until("you");
+    await until("hi");
+    await until("asks m");
+    await until("the hint");
+    hear(drawn.transcript, { type: "text", delta: "It is" });
+    change();
+    await until("It is");
+    type("more");
+    await until("more");
+    type("\r");
+    expect(await entered()).toBe("more");
+    type("pasted whole\r");
+    expect(await entered()).toBe("pasted whole\n");
+    drawn.leave();
+    await over;
+  });
+
+  test("interrupts at the first Ctrl-C and leaves at the second", async () => {
+    const { streams, until, type } = createTerminal();
+    const { drawn, did } = createDrawn(after(...asked()), true);
+    const over = showScreen(drawn, { colours: false, hint: "the hint" }, streams);
+    await until("the hint");
+    type("\u0003");
+    await until("interrupting; Ctrl-C once more leaves");
+    expect(did).toEqual(["interrupt"]);
+    type("\u0003");
+    await over;
+    expect(drawn.left.aborted).toBe(true);
+  });
+});

@@ -1,0 +1,99 @@
+// Blocks and what goes on now as lines of text, for the screen and for plain output alike. Colour adds nothing that the words
+// do not say.
+import type { Call, TaskState } from "../../core/state.ts";
+import { safe } from "../program.ts";
+import { questionsOf } from "./intent.ts";
+import { inputLine, type Block, type Transcript } from "./transcript.ts";
+
+/** An output longer than this is folded; all of it is in the log. */
+const OUTPUT_LINES = 6;
+const LINE_CHARS = 200;
+
+export const seconds = (ms: number): string =>
+  ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${String(Math.round(ms / 1_000))} s`;
+
+const clipped = (line: string): string => (line.length <= LINE_CHARS ? line : `${line.slice(0, LINE_CHARS - 1)}…`);
+
+/** The first lines of an output, and how many more there are. */
+export const folded = (output: string): string[] => {
+  const lines = safe(output).trimEnd().split("\n");
+  const more = lines.length - OUTPUT_LINES;
+  const shown = lines.slice(0, more === 1 ? OUTPUT_LINES + 1 : OUTPUT_LINES).map(clipped);
+  return more > 1 ? [...shown, `… ${String(more)} more lines`] : shown;
+};
+
+const statusWord = { ok: "done", error: "failed", denied: "denied", skipped: "skipped" } as const;
+
+/** The head of a block, and its lines. */
+export const blockLines = (block: Block): { readonly head: string; readonly lines: readonly string[] } => {
+  switch (block.kind) {
+    case "person":
+      return { head: "you", lines: safe(block.text).split("\n") };
+    case "agent":
+      return { head: "agent", lines: safe(block.text).split("\n") };
+    case "call": {
+      const took = block.durationMs === null ? "" : ` in ${seconds(block.durationMs)}`;
+      const head = safe(`${block.name} ${block.input}`.trim());
+      const lines = block.output.trim() === "" ? [] : folded(block.output);
+      return { head: `${head}  ${statusWord[block.status]}${took}`, lines };
+    }
+    case "note":
+      return { head: "note", lines: safe(block.text).split("\n") };
+  }
+};
+
+const phaseWord = (call: Call, now: number): string => {
+  const since = call.startedAt === undefined ? "" : ` ${seconds(Math.max(0, now - call.startedAt))}`;
+  switch (call.phase) {
+    case "waiting":
+      return "waits its turn";
+    case "parked":
+      return `waits for ${call.parked?.on ?? "something"}`;
+    case "started":
+      return `runs${since}`;
+    case "unknown":
+      return "unknown: it may or may not have happened";
+    case "detached":
+      return `runs in the background${since}`;
+    case "finished":
+      return "done";
+  }
+};
+
+/** The calls that are not over, each with its state and time. */
+export const callLines = (state: TaskState | undefined, now: number): string[] =>
+  (state?.calls ?? [])
+    .filter(({ phase }) => phase !== "finished")
+    .map((call) => safe(`${`${call.id} ${call.name} ${inputLine(call.input)}`.trimEnd()}  ${phaseWord(call, now)}`));
+
+/** What is asked of the person, and how to answer. */
+export const questionLines = (state: TaskState | undefined): string[] => {
+  const questions = questionsOf(state);
+  const hint = questions.length > 1 ? ["What you type answers the first; /answer ID TEXT another."] : [];
+  return [...questions.map(({ id, text }) => safe(`${id} asks: ${text}`)), ...hint];
+};
+
+/** Actions that only a person or their own check can settle. */
+export const unknownLines = (state: TaskState | undefined): string[] =>
+  (state?.calls ?? [])
+    .filter(({ phase }) => phase === "unknown")
+    .map(({ id }) => `look whether ${id} happened: /resolve ${id} done|absent WHAT YOU SAW, or /verify ${id}`);
+
+const restLine = ({ waiting, ended }: TaskState): string => {
+  if (ended !== undefined) return `the task has ended: ${ended.outcome}`;
+  const { on, outcome, reason } = waiting ?? { on: "input" };
+  const why = reason === undefined ? "" : ` (${reason})`;
+  if (on === "resume") return `${outcome ?? "paused"}${why}: what you say goes on with it, or /resume`;
+  if (on === "input") return outcome === undefined || outcome === "completed" ? "ready" : `${outcome}${why}`;
+  return `waits for ${on}${why}`;
+};
+
+/** Where the task stands, in one line. */
+export const statusLine = ({ state, thinking }: Transcript, now: number): string => {
+  if (state === undefined) return "say what is to be done";
+  if (state.waiting !== undefined || state.ended !== undefined) return safe(restLine(state));
+  const { open, retryAt } = state.model;
+  if (open !== undefined) return thinking ? "thinks" : `asks ${safe(open.model)}`;
+  if (retryAt !== undefined && retryAt > now) return `tries again in ${seconds(retryAt - now)}`;
+  return "works";
+};
