@@ -1,4 +1,5 @@
-// npm run bench [-- row …] [--json]: measures the rows of the table of figures, floors in the same run, and prints it.
+// npm run bench [-- row …] [--rivals] [--json]: measures the rows of the table of figures, floors in the same run, and prints
+// it. Rivals are installed when they are first asked for.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { isReached, type Bench, type Measured, type Row } from "./row.ts";
@@ -6,6 +7,7 @@ import { bytes } from "./rows/bytes.ts";
 import { claim } from "./rows/claim.ts";
 import { growth } from "./rows/growth.ts";
 import { idle } from "./rows/idle.ts";
+import { langgraph } from "./rows/langgraph.ts";
 import { snapshots } from "./rows/snapshots.ts";
 import { steady } from "./rows/steady.ts";
 import { takeover } from "./rows/takeover.ts";
@@ -13,15 +15,19 @@ import { wake } from "./rows/wake.ts";
 import { formatTable, tableData } from "./table.ts";
 import { createTemporaryFolders } from "./temporary-folders.ts";
 
-const rows: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
+const own: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
+const rivals: readonly Row[] = [langgraph];
+const rows = [...own, ...rivals];
 
-/** The rows named on the command line, all without any. Throws for a name that is none. */
-const chosen = (names: readonly string[]): readonly Row[] => {
+/** The rows named on the command line; without any, all of ours, and rivals' where they are asked for. Throws for a name
+ * that is none. */
+const chosen = (names: readonly string[], withRivals: boolean): readonly Row[] => {
   const unknown = names.filter((name) => !rows.some((row) => row.name === name));
   if (unknown.length > 0) {
     throw new Error(`no row ${unknown.join(", ")}; there are ${rows.map((row) => row.name).join(", ")}`);
   }
-  return names.length === 0 ? rows : rows.filter((row) => names.includes(row.name));
+  if (names.length === 0) return withRivals ? rows : own;
+  return rows.filter((row) => names.includes(row.name));
 };
 
 const measureAll = async (which: readonly Row[]): Promise<Map<string, Measured>> => {
@@ -47,9 +53,12 @@ const conditions = (): string => {
   return `Node ${process.version}, ${String(cpus().length)} x ${processor}, load ${load.join(" ")}`;
 };
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean" } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: "boolean" }, rivals: { type: "boolean", default: false } },
+});
 const before = conditions();
-const measured = await measureAll(chosen(positionals));
+const measured = await measureAll(chosen(positionals, values.rivals));
 if (values.json === true) {
   console.log(JSON.stringify({ conditions: before, rows: tableData(measured) }, null, 2));
 } else {
