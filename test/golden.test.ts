@@ -1,53 +1,25 @@
 // Golden logs: what older builds wrote folds in this one to what it folded to then, and each goes on from wherever it is cut.
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, readdirSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
 import { eventTypes, waitingOn } from "../src/core/events.ts";
 import { itemTypes } from "../src/core/items.ts";
 import { fold } from "../src/core/fold.ts";
 import { printLog } from "../src/core/print.ts";
-import { openSqliteStore } from "../src/store/sqlite/sqlite-store.ts";
-import type { Clock, Store } from "../src/store/store.ts";
 import { expectFoldsAgree, faultsOf } from "../src/testing/check-task.ts";
 import { TASK } from "../src/testing/harness.ts";
 import { stateHash, writeLog } from "../src/testing/kept-log.ts";
+import { inFile } from "./fuzz/place.ts";
 import { goOn, harnessFor, load } from "./golden/go-on.ts";
 import { readFacts, readGolden } from "./golden/logs.ts";
 import { scenarios } from "./golden/scenarios.ts";
+import { temporaryFolder } from "./sqlite/log-writer.ts";
 
 const cases = scenarios.map((scenario) => [scenario.name, scenario] as const);
 /** Every so many seqs a cut goes on in a SQLite file too; which ones depends on the log. */
 const SQLITE_STEP = 3;
 
-/** A clock that shows what another does, once there is one. */
-const lateClock = (): { readonly clock: Clock; show(other: Clock): void } => {
-  let shown: Clock = { wall: () => 0, monotonic: () => 0, boot: "simulated" };
-  const clock = { wall: () => shown.wall(), monotonic: () => shown.monotonic(), boot: "simulated" };
-  const show = (other: Clock): void => {
-    shown = other;
-  };
-  return { clock, show };
-};
-
-const folder = mkdtempSync(join(tmpdir(), "golden-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-let files = 0;
-
-/** Runs `use` with a SQLite store in a file of its own. */
-const withSqlite = async <T>(use: (open: (clock: Clock) => Store) => Promise<T>): Promise<T> => {
-  files += 1;
-  const { clock, show } = lateClock();
-  const store = await openSqliteStore({ path: join(folder, `${String(files)}.db`), clock });
-  try {
-    return await use((shown) => {
-      show(shown);
-      return store;
-    });
-  } finally {
-    await store.close();
-  }
-};
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
 
 test("every golden log has its scenario, its printed form and its hash", () => {
   const names = scenarios.map(({ name }) => name).sort();
@@ -104,7 +76,8 @@ describe.each(cases)("the golden log %s", (name, scenario) => {
   test("goes on so in a SQLite file too", async () => {
     const golden = readGolden(name);
     for (let through = 1 + (name.length % SQLITE_STEP); through <= golden.log.length; through += SQLITE_STEP) {
-      const faults = await withSqlite((store) => goOn(scenario, golden, through, store));
+      const path = folder.path(`${name}-${String(through)}.db`);
+      const faults = await inFile(path, ({ store }) => goOn(scenario, golden, through, store));
       expect(faults, `cut after seq ${String(through)}`).toEqual([]);
     }
   });

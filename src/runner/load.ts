@@ -12,7 +12,7 @@ export type Loaded =
   | { readonly ok: true; readonly state: TaskState; readonly snapshotSize: number }
   | { readonly ok: false; readonly why: "newer" | "damaged" | "held"; readonly message: string };
 
-const same = (a: Uint8Array, b: Uint8Array): boolean => a.every((byte, index) => byte === b[index]);
+const same = (a: Uint8Array, b: Uint8Array | undefined): boolean => a.every((byte, index) => byte === b?.[index]);
 
 /**
  * The first seq at which the log is not what was written; null if it is whole. A store may make digests from the bytes that
@@ -25,12 +25,13 @@ const damagedSeq = async ({ store, hasher }: RunnerPorts, taskId: string): Promi
   for (const { seq, type, salt, body, digest, chain } of await store.read({ taskId })) {
     expected += 1;
     const covered = salt === null ? tombstoneDigest(hasher, type, body) : digestOf(hasher, salt, body);
-    const recorded = salt === null ? redacted.get(seq) : digest;
-    const isWhole = recorded !== undefined && same(covered, recorded);
+    const recorded = redacted.get(seq);
+    redacted.delete(seq);
+    const isWhole = same(covered, salt === null ? recorded : digest) && (salt === null || recorded === undefined);
     if (seq !== expected || !isWhole || !same(chain, chainOf(hasher, before, seq, type, digest))) return expected;
     before = chain;
   }
-  return null;
+  return redacted.size === 0 ? null : expected + 1;
 };
 
 const judge = async (ports: RunnerPorts, taskId: string, error: unknown): Promise<Loaded> => {

@@ -7,7 +7,7 @@ import type { EventOf, Recorded } from "../../src/core/events.ts";
 import type { NewItem } from "../../src/core/items.ts";
 import type { Clock, Envelope, Store } from "../../src/store/store.ts";
 import { faultsOf } from "../../src/testing/check-task.ts";
-import { TASK, emptyHarness, type Harness } from "../../src/testing/harness.ts";
+import { TASK, emptyHarness, type Harness, type HarnessOptions } from "../../src/testing/harness.ts";
 import { storeLog } from "../../src/testing/kept-log.ts";
 import { wakingItem } from "../../src/testing/pure-run/world.ts";
 import type { Golden } from "./logs.ts";
@@ -17,12 +17,14 @@ import type { Scenario } from "./scenario.ts";
 const PATIENCE = 20;
 
 /** The harness of a scenario with no plan, where its log can go on. */
-export const harnessFor = async (scenario: Scenario, store?: (clock: Clock) => Store): Promise<Harness> => {
+export const harnessFor = async (
+  scenario: Scenario,
+  store?: (clock: Clock) => Store,
+  more: Partial<HarnessOptions> = {},
+): Promise<Harness> => {
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> => harness.sleep(ms, signal);
-  const harness: Harness = await emptyHarness({
-    ...scenario.options(sleep),
-    ...(store === undefined ? {} : { store }),
-  });
+  const options = { ...scenario.options(sleep), ...more };
+  const harness: Harness = await emptyHarness({ ...options, ...(store === undefined ? {} : { store }) });
   return harness;
 };
 
