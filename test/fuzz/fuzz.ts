@@ -1,9 +1,11 @@
 // One fuzzed log: a golden log is cut, put into a store, spoilt there, and claimed by a real worker. What must come of it is
 // told from the bytes alone, before the worker sees them.
+import { gunzipSync, gzipSync } from "node:zlib";
 import { CodecError, decodeEvent } from "../../src/core/codec.ts";
 import { isEqualJson } from "../../src/core/equal.ts";
 import { fold } from "../../src/core/fold.ts";
 import type { Recorded } from "../../src/core/events.ts";
+import { buildPrefix, buildRequest, type ToolDefinition } from "../../src/core/request.ts";
 import type { Reducers, TaskState } from "../../src/core/state.ts";
 import type { Plugin } from "../../src/plugins/plugin.ts";
 import type { RunEnd } from "../../src/runner/runner.ts";
@@ -16,7 +18,7 @@ import { harnessFor, load } from "../golden/go-on.ts";
 import { readGolden, type Golden } from "../golden/logs.ts";
 import type { Scenario } from "../golden/scenario.ts";
 import { scenarios } from "../golden/scenarios.ts";
-import { mutations } from "./mutations.ts";
+import { flipBit, mutations } from "./mutations.ts";
 import { rawLogInMemory, type RawEvent, type RawLog } from "./raw-log.ts";
 
 /**
@@ -50,6 +52,11 @@ const goldenOf = (name: string): Golden => {
   goldens.set(name, golden);
   return golden;
 };
+
+const goldenDefinitions = (): Golden["definitions"] => goldens.values().next().value?.definitions ?? [];
+
+/** What is told of a seed whose log is whole, and whose reducers are not. */
+export const THROWS = "a reducer throws";
 
 /** The same plugins; their reducers throw at records from a seq on. */
 const throwingFrom = (plugins: readonly Plugin[], seq: number): Plugin[] =>
@@ -148,6 +155,48 @@ const choose = (chance: Chance): { scenario: Scenario; golden: Golden; through: 
   return { scenario, golden, through: 4 + chance.below(golden.log.length - ends - 3) };
 };
 
+/** Which snapshot is put, and how it is spoilt. One in five is whole. */
+const spoilSnapshot = async (harness: Harness, chance: Chance): Promise<string> => {
+  const log = await harness.events();
+  const seq = 1 + chance.below(log.length);
+  const whole = gzipSync(JSON.stringify(fold(TASK, log.slice(0, seq), harness.agent.reducers)), { level: 1 });
+  const [how, bytes] = (
+    [
+      ["whole", whole],
+      ["with a bit flipped", flipBit(whole, chance)],
+      ["cut", whole.subarray(0, chance.below(whole.length))],
+      ["of noise", chance.bytes(whole.length)],
+      ["of no state", gzipSync('{"taskId":"task"}')],
+    ] as const
+  )[chance.below(5)] ?? ["whole", whole];
+  const { revision } = await harness.row();
+  // A snapshot says of itself which seq it is of; one that is kept as another's is none.
+  const keptAs = chance.below(4) === 0 ? 1 + chance.below(log.length) : seq;
+  const snapshot = { seq: keptAs, version: "simulation", revision, bytes };
+  await harness.store.putSnapshot({ taskId: TASK, snapshot });
+  return keptAs === seq ? `a snapshot ${how}` : `a snapshot ${how}, of another seq`;
+};
+
+/** Each request is the one that the log, folded from its start, gives. */
+const requestFaults = async (harness: Harness, through: number): Promise<string[]> => {
+  const { agent, sent } = harness;
+  const requests = sent.filter(({ context }) => context.taskId === TASK).map(({ request }) => request);
+  const known = [...agent.tools.values()].map(({ entry, definition }) => [entry.definition, definition] as const);
+  const kept = goldenDefinitions().map(({ hash, text }) => [hash, text] as const);
+  const definitions = new Map(
+    [...kept, ...known].map(([hash, text]) => [hash, JSON.parse(text) as ToolDefinition] as const),
+  );
+  const log = await harness.events();
+  const called = log.filter(({ seq, event }) => event.type === "ModelCalled" && seq > through);
+  if (called.length !== requests.length)
+    return [`${String(called.length)} calls announced, ${String(requests.length)} made`];
+  return called.flatMap(({ seq }, index) => {
+    const state = fold(TASK, log.slice(0, seq - 1), agent.reducers);
+    const wanted = buildRequest(state, buildPrefix(state, definitions));
+    return isEqualJson(requests[index], wanted) ? [] : [`the request at seq ${String(seq)} is another`];
+  });
+};
+
 const spoil = (raw: RawLog, chance: Chance): string => {
   const [name, mutate] = mutations[chance.below(mutations.length)] ?? ["", undefined];
   const { events, lastSeq } = mutate?.(raw.read(), chance) ?? { events: [], lastSeq: 0 };
@@ -157,11 +206,12 @@ const spoil = (raw: RawLog, chance: Chance): string => {
 
 const never = async (): Promise<void> => undefined;
 
-/** Everything of one seed. One in ten has reducers that throw, in place of a spoilt log. */
+/** Everything of one seed. One in ten has reducers that throw, one a snapshot, in place of a spoilt log. */
 export const fuzz = async (seed: number, place?: Place): Promise<Fuzzed> => {
   const chance = createChance(seed);
   const { scenario, golden, through } = choose(chance);
   const harness: Harness = await harnessFor(scenario, place?.store, {
+    ports: { compress: async (text) => gzipSync(text), decompress: (bytes) => gunzipSync(bytes).toString("utf8") },
     worker: {
       maxAttempts: 5,
       onRunEnd: (taskId, end) => {
@@ -172,10 +222,11 @@ export const fuzz = async (seed: number, place?: Place): Promise<Fuzzed> => {
   await load(harness, golden, through);
   const before = await foldOf(harness.store, harness.agent.reducers);
   const raw = place?.raw ?? rawLogInMemory(harness.state);
-  const throws = chance.below(10) === 0;
+  const way = chance.below(10);
+  const throws = way === 0;
   const { plugins = [] } = scenario.options(never);
   if (throws) await harness.use({ plugins: throwingFrom(plugins, 1 + chance.below(through + 8)) });
-  const mutation = throws ? "a reducer throws" : spoil(raw, chance);
+  const mutation = throws ? THROWS : way === 1 ? await spoilSnapshot(harness, chance) : spoil(raw, chance);
   const verdict = await judge(harness, before);
   const spoilt = raw.read().map(text);
   await harness.post({ type: "Say", text: "again" });
@@ -184,6 +235,7 @@ export const fuzz = async (seed: number, place?: Place): Promise<Fuzzed> => {
   const { held } = await harness.row();
   if (verdict === "same" && held !== null && !throws) faults.push(`it folds, and was held: ${held.reason}`);
   faults.push(...(await bystanderFaults(harness, throws)));
+  if (verdict === "same" && !throws) faults.push(...(await requestFaults(harness, through)));
   const after = raw.read().map(text);
   if (!spoilt.every((line, index) => line === after[index])) faults.push("an event that was there was changed");
   if ((verdict === "newer" || verdict === "held") && after.length > spoilt.length)

@@ -12,7 +12,7 @@ type Mutate = (events: readonly RawEvent[], chance: Chance) => Mutated;
 
 const decode = (body: Uint8Array): string => Buffer.from(body).toString("utf8");
 
-const flipBit = (bytes: Uint8Array, chance: Chance): Uint8Array => {
+export const flipBit = (bytes: Uint8Array, chance: Chance): Uint8Array => {
   const flipped = chance.below(bytes.length);
   const bit = 1 << chance.below(8);
   return Uint8Array.from(bytes, (byte, at) => (at === flipped ? byte ^ bit : byte));

@@ -1,5 +1,5 @@
 // What fuzzed logs came to, in words and in numbers.
-import type { Fuzzed } from "./fuzz.ts";
+import { THROWS, type Fuzzed } from "./fuzz.ts";
 import { mutations } from "./mutations.ts";
 
 /** What is wrong, with the seed that shows it again. */
@@ -16,7 +16,8 @@ export interface Tally {
 }
 
 const ends = ["same", "reported", "other", "damaged", "newer", "held"];
-const ways = [...mutations.map(([name]) => name), "a reducer throws"];
+const snapshots = ["whole", "with a bit flipped", "cut", "of noise", "of no state"].map((how) => `a snapshot ${how}`);
+const ways = [...mutations.map(([name]) => name), ...snapshots, THROWS];
 
 export const tally = (): Tally => {
   const met = new Map<string, number>();
