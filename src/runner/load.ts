@@ -1,6 +1,6 @@
 // From a claim to a folded state, or a typed reason why not. A snapshot that does not serve is ignored.
 import { CodecError } from "../core/codec.ts";
-import { digestOf } from "../core/envelope.ts";
+import { FIRST_CHAIN, chainOf, digestOf, tombstoneDigest } from "../core/envelope.ts";
 import type { Reducers, TaskState } from "../core/state.ts";
 import type { Claim } from "../store/store.ts";
 import { foldEntries } from "./fold-entries.ts";
@@ -12,14 +12,26 @@ export type Loaded =
   | { readonly ok: true; readonly state: TaskState; readonly snapshotSize: number }
   | { readonly ok: false; readonly why: "newer" | "damaged" | "held"; readonly message: string };
 
-/** The first seq whose bytes do not have the digest that was recorded; null if all have. */
-const damagedSeq = async (ports: RunnerPorts, taskId: string): Promise<number | null> => {
-  for (const { seq, salt, body, digest } of await ports.store.read({ taskId })) {
-    if (salt === null) continue;
-    const actual = digestOf(ports.hasher, salt, body);
-    if (actual.some((byte, index) => byte !== digest[index])) return seq;
+const same = (a: Uint8Array, b: Uint8Array | undefined): boolean => a.every((byte, index) => byte === b?.[index]);
+
+/**
+ * The first seq at which the log is not what was written; null if it is whole. A store may make digests from the bytes that
+ * it holds, so that the chain alone tells, and the chain alone tells of an event that is gone or in another's place.
+ */
+const damagedSeq = async ({ store, hasher }: RunnerPorts, taskId: string): Promise<number | null> => {
+  const redacted = new Map((await store.readRedactions({ taskId })).map(({ seq, digest }) => [seq, digest]));
+  let before = FIRST_CHAIN;
+  let expected = 0;
+  for (const { seq, type, salt, body, digest, chain } of await store.read({ taskId })) {
+    expected += 1;
+    const covered = salt === null ? tombstoneDigest(hasher, type, body) : digestOf(hasher, salt, body);
+    const recorded = redacted.get(seq);
+    redacted.delete(seq);
+    const isWhole = same(covered, salt === null ? recorded : digest) && (salt === null || recorded === undefined);
+    if (seq !== expected || !isWhole || !same(chain, chainOf(hasher, before, seq, type, digest))) return expected;
+    before = chain;
   }
-  return null;
+  return redacted.size === 0 ? null : expected + 1;
 };
 
 const judge = async (ports: RunnerPorts, taskId: string, error: unknown): Promise<Loaded> => {
@@ -42,7 +54,8 @@ const fromSnapshot = (
   const from = snapshot === null ? undefined : decodeSnapshot(ports, taskId, snapshot);
   if (from === undefined) return undefined;
   try {
-    return { ok: true, state: foldEntries(taskId, entries, reducers, from.state), snapshotSize: from.size };
+    const state = foldEntries(taskId, entries, reducers, from.state);
+    return state.seq === claim.lastSeq ? { ok: true, state, snapshotSize: from.size } : undefined;
   } catch {
     return undefined; // Folded from the start, the log itself says what is wrong, if anything is.
   }
@@ -54,9 +67,13 @@ export const loadClaim = async (ports: RunnerPorts, claim: Claim, reducers: Redu
   const loaded = fromSnapshot(ports, claim, reducers);
   if (loaded !== undefined) return loaded;
   const entries = snapshot === null ? claim.entries : await ports.store.read({ taskId });
+  let state: TaskState;
   try {
-    return { ok: true, state: foldEntries(taskId, entries, reducers), snapshotSize: 0 };
+    state = foldEntries(taskId, entries, reducers);
   } catch (error) {
     return judge(ports, taskId, error);
   }
+  if (state.seq === claim.lastSeq) return { ok: true, state, snapshotSize: 0 };
+  const message = `the log ends at seq ${String(state.seq)}, and was written up to ${String(claim.lastSeq)}`;
+  return { ok: false, why: "damaged", message };
 };

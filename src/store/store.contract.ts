@@ -1376,6 +1376,22 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect(await nextId(queue)).toBe(created.taskId);
       });
 
+      it("puts a task that was claimed and given back, or let lapse, behind those that were ready before that", async () => {
+        const queue = fresh("queue");
+        const [first, second] = [await create({ columns: { queue } }), await create({ columns: { queue } })];
+        for (const log of [first, second, first]) {
+          clock.pass(10);
+          const claim = await claimNext(queue);
+          expect(claim?.taskId).toBe(log.taskId);
+          await store.release({ taskId: log.taskId, fence: claim?.fence ?? 0, kind: "stop" });
+        }
+        expect(await nextId(queue)).toBe(second.taskId);
+        clock.pass(LEASE_MS);
+        expect(await nextId(queue)).toBe(first.taskId);
+        await post(second, say("a"));
+        expect(await nextId(queue)).toBe(second.taskId);
+      });
+
       it("gives a task only to a worker that offers all it requires", async () => {
         const queue = fresh("queue");
         const log = await create({ columns: { queue, requires: ["agent:scribe", "host:h1", "plugin:fs"] } });

@@ -346,7 +346,8 @@ export interface Store {
 
   /**
    * Claims one task that has something to do (an untaken item, a due timer, or a log in mid-turn) and is not leased,
-   * highest priority first, longest ready first; null if there is none. Raises its fence and counts the attempt before
+   * highest priority first, longest ready first (one that was claimed counts from when it was given back, or from when a claim
+   * saw that its lease ran out); null if there is none. Raises its fence and counts the attempt before
    * anything is loaded. `taskId` considers that task alone, under the same conditions. A row in `inbox` is an untaken
    * item or a due timer, which this moves into the inbox.
    */

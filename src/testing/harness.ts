@@ -17,7 +17,7 @@ import { openState, type State } from "../store/memory/state.ts";
 import { storeOver } from "../store/memory/store.ts";
 import { nodeHasher } from "../store/node-hasher.ts";
 import { plainSeal } from "../store/seal.ts";
-import type { Claim, PostReceipt, Store, TaskRow } from "../store/store.ts";
+import type { Claim, Clock, PostReceipt, Store, TaskRow } from "../store/store.ts";
 import type { RunEnd } from "../runner/runner.ts";
 import type { WorkerOptions } from "../worker/worker.ts";
 import { comparable } from "./printed-log.ts";
@@ -67,6 +67,8 @@ export interface HarnessOptions extends Code {
   readonly restarts?: boolean;
   /** Whether the log is checked when the test ends. Default true. */
   readonly checks?: boolean;
+  /** Makes the store over the given clock; a memory store unless given. */
+  readonly store?: (clock: Clock) => Store;
 }
 
 /** One time that a tool's handler ran. */
@@ -88,7 +90,7 @@ export interface Sent {
 
 export class Harness {
   readonly system: SimulatedSystem;
-  /** What the store holds, for a test that damages it. */
+  /** What the memory store holds, for a test that damages it. */
   readonly state: State;
   readonly ran: Ran[] = [];
   readonly sent: Sent[] = [];
@@ -117,7 +119,7 @@ export class Harness {
       },
       store: (clock) => {
         state = openState(clock, plainSeal);
-        return this.#observed(storeOver(state));
+        return this.#observed(options.store?.(clock) ?? storeOver(state));
       },
     });
     if (state === undefined) throw new Error("a system opens its store at once");
@@ -329,12 +331,22 @@ const prepare = (options: HarnessOptions): Promise<PreparedAgent> => {
   );
 };
 
-/** A harness with its task created, and no process yet. */
-export const createHarness = async (options: HarnessOptions): Promise<Harness> => {
-  const harness = new Harness(options, await prepare(options));
+/** A harness with no task and no process yet. For use outside a test too: nothing is checked. */
+export const emptyHarness = async (options: HarnessOptions): Promise<Harness> =>
+  new Harness(options, await prepare(options));
+
+/** The same with its task created. */
+export const uncheckedHarness = async (options: HarnessOptions): Promise<Harness> => {
+  const harness = await emptyHarness(options);
   const { objective = "do it", settings, mode = "conversation", onInterrupt = "continue" } = options;
   const config = { model: "script", ...settings };
   await harness.system.create(TASK, { agent: "harnessed", config, objective, mode, onInterrupt });
+  return harness;
+};
+
+/** A harness with its task created, and no process yet. What is wrong when the test ends fails it. */
+export const createHarness = async (options: HarnessOptions): Promise<Harness> => {
+  const harness = await uncheckedHarness(options);
   onTestFinished(async () => {
     if (options.checks === false) return;
     const { store, sent, accepted } = harness;

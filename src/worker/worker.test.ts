@@ -129,8 +129,10 @@ describe("an idle worker", () => {
 
   it("finds by its poll a timer that has come due", async () => {
     const harness = await runHarness({ script: ["Hello."], checks: false });
-    const timer = new Map<string, Value>([["dueAt", harness.now + 30_000]]);
-    harness.state.tasks.get(TASK)?.rows.set("timers", new Map([["t1", timer]]));
+    const dueAt = harness.now + 30_000;
+    const task = harness.state.tasks.get(TASK);
+    task?.rows.set("timers", new Map([["t1", new Map<string, Value>([["dueAt", dueAt]])]]));
+    Object.assign(task ?? {}, { readyAt: dueAt });
     await harness.until(() => harness.claims.length === 2);
     expect(harness.claims[1]?.inbox[0]?.body).toContain('"TimerFired"');
   });

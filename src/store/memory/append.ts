@@ -3,7 +3,7 @@ import { checkDrafts } from "../drafts.ts";
 import { StoreError, type AppendParams, type AppendReceipt, type CreateParams } from "../store.ts";
 import { findOwned } from "./claims.ts";
 import { storeDefinitions } from "./definitions.ts";
-import { checkInboxSeen, consume, deliverCarried, encodePost, isTimerDue } from "./inbox.ts";
+import { checkInboxSeen, consume, deliverCarried, encodePost, isTimerDue, readyFrom } from "./inbox.ts";
 import { storeEvents } from "./log.ts";
 import { applyRows } from "./rows.ts";
 import { changed, nowOf, type State, type StoredTask } from "./state.ts";
@@ -55,6 +55,7 @@ export const append = (state: State, params: AppendParams): AppendReceipt => {
   if (params.taken !== undefined) consume(task, params.taken);
   storeDefinitions(state, task, params.definitions ?? []);
   if (params.drafts.some((draft) => draft.type === "TaskEnded")) endTask(task);
+  if (task.lease?.over === true) task.readyAt = readyFrom(task, at);
   for (const child of children) child.commit();
   deliverCarried(state, posts);
   changed(state, task.taskId, "log");

@@ -5,8 +5,9 @@ import { getDefinitions, storeDefinitions } from "./definitions.ts";
 import { getFile, listFiles, putFile } from "./files.ts";
 import { read, storeEvents } from "./log.ts";
 import { readRedactions } from "./redaction.ts";
+import { readyFrom } from "./inbox.ts";
 import { applyRows } from "./rows.ts";
-import { changed, findTask, type State, type StoredTask } from "./state.ts";
+import { changed, findTask, nowOf, type State, type StoredTask } from "./state.ts";
 import { newTask, rowOf } from "./tasks.ts";
 
 export const exportTask = (state: State, taskId: string): Bundle => {
@@ -43,6 +44,7 @@ export const importTask = (state: State, params: Parameters<Store["importTask"]>
   };
   storeEvents(state, task, entries);
   applyRows(task, rows);
+  task.readyAt = readyFrom(task, nowOf(state));
   storeDefinitions(state, task, definitions);
   state.tasks.set(taskId, task);
   for (const file of files) putFile(state, taskId, file);

@@ -1,7 +1,7 @@
 // Claims: who may append to a task, for how long, and which task is next.
 import { openText } from "../seal.ts";
 import { StoreError, type Claim, type ClaimParams, type Held, type InboxEntry, type ReleaseParams } from "../store.ts";
-import { checkInboxSeen, firstUntaken, nextTimerAt, openInbox } from "./inbox.ts";
+import { checkInboxSeen, openInbox, readyFrom } from "./inbox.ts";
 import { chainAfter } from "./log.ts";
 import { readSnapshot } from "./snapshots.ts";
 import { findTask, nowOf, type Lease, type State, type StoredTask } from "./state.ts";
@@ -10,6 +10,7 @@ import { findTask, nowOf, type Lease, type State, type StoredTask } from "./stat
 const EPOCH = 1;
 
 const leaseFrom = (state: State, worker: string, leaseMs: number): Lease => ({
+  over: false,
   worker,
   boot: state.clock.boot,
   until: state.clock.monotonic() + leaseMs,
@@ -40,33 +41,27 @@ export const findOwned = (state: State, taskId: string, fence: number): StoredTa
   return task as StoredTask & { lease: Lease };
 };
 
-/** Since when there is something to do: an item, a due timer, or a log that ends in mid-turn; Infinity when nothing. */
-const readySince = (task: StoredTask, now: number): number => {
-  const timerAt = nextTimerAt(task) ?? Infinity;
-  return Math.min(
-    firstUntaken(task)?.at ?? Infinity,
-    timerAt <= now ? timerAt : Infinity,
-    task.columns.status === "waiting" ? Infinity : task.updatedAt,
-  );
+/** Makes the tasks whose lease ran out ready, where they have something to do. Their holders may still come back. */
+const endLapsed = (state: State, now: number): void => {
+  for (const task of state.tasks.values()) {
+    if (task.lease === null || task.lease.over || leftOf(state, task.lease) > 0) continue;
+    task.previousEndedAt = now + leftOf(state, task.lease);
+    task.lease.over = true;
+    task.readyAt = readyFrom(task, now);
+  }
 };
 
 const mayServe = (state: State, task: StoredTask, { offers, build, queues }: ClaimParams): boolean =>
-  !task.ended &&
-  holderOf(state, task) === null &&
+  (task.readyAt ?? Infinity) <= nowOf(state) &&
   task.columns.requires.every((needed) => offers.includes(needed)) &&
   (queues === undefined || queues.includes(task.columns.queue)) &&
   (task.holds.get(build)?.until ?? -Infinity) <= nowOf(state);
 
 /** The task to claim: the highest priority first, then what has been ready longest. */
-const pick = (state: State, params: ClaimParams): StoredTask | undefined => {
-  const { taskId } = params;
-  const now = nowOf(state);
-  return [...state.tasks.values()]
-    .filter((task) => (taskId === undefined || task.taskId === taskId) && mayServe(state, task, params))
-    .map((task) => ({ task, since: readySince(task, now) }))
-    .filter(({ since }) => since !== Infinity)
-    .sort((a, b) => b.task.columns.priority - a.task.columns.priority || a.since - b.since)[0]?.task;
-};
+const pick = (state: State, params: ClaimParams): StoredTask | undefined =>
+  [...state.tasks.values()]
+    .filter((task) => (params.taskId === undefined || task.taskId === params.taskId) && mayServe(state, task, params))
+    .sort((a, b) => b.columns.priority - a.columns.priority || (a.readyAt ?? 0) - (b.readyAt ?? 0))[0];
 
 const load = (state: State, task: StoredTask, versions: ClaimParams["snapshotVersions"]) => {
   const { taskId, columns, events } = task;
@@ -79,12 +74,12 @@ const load = (state: State, task: StoredTask, versions: ClaimParams["snapshotVer
 };
 
 export const claim = (state: State, params: ClaimParams): Claim | null => {
+  const now = nowOf(state);
+  endLapsed(state, now);
   const task = pick(state, params);
   if (task === undefined) return null;
-  const now = nowOf(state);
-  // A lease is set here only if it ran out: a release takes it away.
-  if (task.lease !== null) task.previousEndedAt = now + leftOf(state, task.lease);
   task.lease = leaseFrom(state, params.worker, params.leaseMs);
+  task.readyAt = null;
   task.fence += 1;
   task.attempts += 1;
   const { taskId, fence, revision, attempts, previousEndedAt } = task;
@@ -112,6 +107,7 @@ export const readInbox = (state: State, taskId: string, fence: number): InboxEnt
 export const renew = (state: State, params: { taskId: string; fence: number; leaseMs: number }): void => {
   const task = findOwned(state, params.taskId, params.fence);
   task.lease = leaseFrom(state, task.lease.worker, params.leaseMs);
+  task.readyAt = null;
 };
 
 export const release = (state: State, params: ReleaseParams): void => {
@@ -129,6 +125,7 @@ export const release = (state: State, params: ReleaseParams): void => {
   task.lease = null;
   task.attempts = 0;
   task.previousEndedAt = now;
+  task.readyAt = readyFrom(task, now);
 };
 
 export const letGo = (state: State, taskId: string): void => findTask(state, taskId).holds.clear();

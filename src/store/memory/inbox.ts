@@ -37,7 +37,9 @@ export const deliver = (state: State, task: StoredTask, post: EncodedPost): Post
   task.inboxSeq += 1;
   const { by, key, body } = post;
   const content = sealText(state.seal, taskId, body);
-  task.items.set(key, { seq: task.inboxSeq, at: nowOf(state), by, key, content, hash });
+  const at = nowOf(state);
+  task.items.set(key, { seq: task.inboxSeq, at, by, key, content, hash });
+  if (task.lease?.over !== false) task.readyAt = Math.min(task.readyAt ?? at, at);
   return { taskId, seq: task.inboxSeq, duplicate: false };
 };
 
@@ -80,8 +82,11 @@ export const checkInboxSeen = (state: State, task: StoredTask, inboxSeen: number
   if (isTimerDue(state, task)) throw new StoreError("inbox_moved", `a timer of task ${task.taskId} is due`);
 };
 
-export const firstUntaken = (task: StoredTask): { readonly at: number } | undefined =>
-  task.items.values().find((item) => item.seq > task.inboxTaken);
+/** From when on an unleased task may be claimed; null when something must come first. */
+export const readyFrom = (task: StoredTask, now: number): number | null => {
+  if (task.ended) return null;
+  return task.columns.status !== "waiting" || task.inboxSeq > task.inboxTaken ? now : nextTimerAt(task);
+};
 
 /** Moves due timers in and gives what one take holds. */
 export const openInbox = (state: State, task: StoredTask): InboxEntry[] => {

@@ -25,8 +25,10 @@ export interface StoredItem {
   hash: string | null;
 }
 
-/** `until` on the monotonic clock of `boot`; `wallUntil` for who sees it after another boot. */
+/** `until` on the monotonic clock of `boot`; `wallUntil` for who sees it after another boot. `over`: a claim saw that it
+ * ran out; its holder may still come back. */
 export interface Lease {
+  over: boolean;
   readonly worker: string;
   readonly boot: string;
   readonly until: number;
@@ -65,6 +67,8 @@ export interface StoredTask {
   lease: Lease | null;
   attempts: number;
   previousEndedAt: number | null;
+  /** Since when, or from when on, it may be claimed; null while it is leased, waits for something to come, or has ended. */
+  readyAt: number | null;
   /** By build, the newest last. */
   readonly holds: Map<string, Held & { readonly until: number }>;
   readonly rows: Map<Row["table"], Map<string, Map<string, Value>>>;

@@ -4,7 +4,7 @@ import { checkDrafts, isSameCreation } from "../drafts.ts";
 import { openText } from "../seal.ts";
 import { StoreError, type CreateParams, type CreateReceipt, type ListParams, type TaskRow } from "../store.ts";
 import { heldOf, holderOf } from "./claims.ts";
-import { deliver, encodePost, nextTimerAt } from "./inbox.ts";
+import { deliver, encodePost, nextTimerAt, readyFrom } from "./inbox.ts";
 import { headOf, storeEvents } from "./log.ts";
 import { applyRows } from "./rows.ts";
 import { changed, nowOf, type State, type StoredTask } from "./state.ts";
@@ -36,6 +36,7 @@ export const newTask = (
     lease: null,
     attempts: 0,
     previousEndedAt: null,
+    readyAt: null,
     holds: new Map(),
     rows: new Map(),
     definitions: new Set(),
@@ -86,6 +87,7 @@ export const prepareTask = (state: State, params: CreateParams): Creation => {
   );
   applyRows(task, asked.rows);
   for (const item of items) deliver(state, task, encodePost(item));
+  task.readyAt = readyFrom(task, task.createdAt);
   const commit = (): void => {
     state.tasks.set(task.taskId, task);
     if (name !== undefined) state.creationKeys.set(name, task.taskId);
