@@ -9,13 +9,16 @@ export { ExecError, type Exec, type ExecCode } from "./exec/exec.ts";
 export { ModelError, type Model, type ModelContext, type ModelPart, type ModelReply } from "./model/model.ts";
 export { createScriptedModel } from "./model/scripted/scripted.ts";
 export { definePlugin, defineTool } from "./plugins/define.ts";
+export { ask } from "./plugins/ask/ask.ts";
 export { fs } from "./plugins/fs/fs.ts";
+export { plan } from "./plugins/plan/plan.ts";
 export {
   NothingHappened,
   type Hooks,
   type InputOf,
   type InputSchema,
   type NewRecord,
+  type Parked,
   type Plugin,
   type Receipt,
   type TaskView,
