@@ -23,6 +23,25 @@ const script: Scripted[] = [
   { calls: [{ name: "put", value: "g" }] },
   { text: "second answer" },
 ];
+/** Plan updates of which the second is stale, a goal that makes another leg, and two questions beside a write. */
+const asking: Scripted[] = [
+  {
+    calls: [
+      { name: "plan_update", value: "a" },
+      { name: "plan_update", value: "b" },
+      { name: "goal_set", value: "c" },
+    ],
+  },
+  { text: "not yet" },
+  {
+    calls: [
+      { name: "ask", value: "d" },
+      { name: "put", value: "e" },
+      { name: "ask", value: "f" },
+    ],
+  },
+  { calls: [{ name: "plan_update", value: "g" }] },
+];
 const says = ["do it", "and once more"];
 
 const describeFailure = ({ call, fault, result }: ExhaustiveFailure): string =>
@@ -36,6 +55,12 @@ describe("a scripted task, cut at every port call and resumed", () => {
 
   it.each(["continue", "pause"] as const)("keeps every promise with onInterrupt %s", async (onInterrupt) => {
     const report = await runExhaustively({ seed: 1, script, says, onInterrupt });
+    expect(report.failures.map(describeFailure).join("\n\n")).toBe("");
+    expect(report.runs).toBe(report.calls * 5 + 1);
+  });
+
+  it("keeps every promise while it plans, sets goals and asks", async () => {
+    const report = await runExhaustively({ seed: 1, script: asking, says: ["do it"], onInterrupt: "continue" });
     expect(report.failures.map(describeFailure).join("\n\n")).toBe("");
     expect(report.runs).toBe(report.calls * 5 + 1);
   });

@@ -4,6 +4,7 @@ import { at } from "../../testing/fault-plans.ts";
 import { TASK, createHarness, runHarness, toolOf, type HarnessOptions } from "../../testing/harness.ts";
 import { lines } from "../../testing/printed-log.ts";
 import { pluginContract } from "../plugin.contract.ts";
+import type { ToolOutput } from "../plugin.ts";
 import { ask } from "./ask.ts";
 
 pluginContract("ask", { create: ask });
@@ -86,6 +87,27 @@ describe("a question", () => {
     const roles = harness.sent.at(-1)?.request.messages.map(({ role }) => role);
     expect(roles).toEqual(["user", "assistant", "tool", "user"]);
   });
+});
+
+test("a tool that changes anything outside cannot park its call", async () => {
+  for (const effect of ["read", "write"] as const) {
+    const parks = toolOf("parks", effect, { execute: () => ({ park: { on: "answer" } }) });
+    const harness = await runHarness({ tools: [parks], script: [[call("parks")], "Done."] });
+    expect(await harness.log()).not.toContain("call_parked");
+    expect(await harness.row()).toMatchObject(
+      effect === "read" ? { outcome: "completed" } : { outcome: "paused", reason: "unknown_action" },
+    );
+  }
+});
+
+test("a tool cannot park its call on what nothing from outside ends", async () => {
+  const execute = () => ({ park: { on: "input" } }) as unknown as ToolOutput;
+  const harness = await runHarness({
+    tools: [toolOf("parks", "internal", { execute })],
+    script: [[call("parks")], "Done."],
+  });
+  expect(await harness.log()).toContain("ToolFinished c6_0 error");
+  expect(await harness.row()).toMatchObject({ outcome: "completed" });
 });
 
 describe("case-10: questions asked at once", () => {
