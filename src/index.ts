@@ -32,13 +32,16 @@ export type { Delta, FollowOptions, PostOptions, StreamPart, Task } from "./libr
 export { createDemoModel } from "./model/demo/demo.ts";
 export { createScriptedModel } from "./model/scripted/scripted.ts";
 export { definePlugin, defineTool } from "./plugins/define.ts";
+export { ask } from "./plugins/ask/ask.ts";
 export { fs } from "./plugins/fs/fs.ts";
+export { plan } from "./plugins/plan/plan.ts";
 export {
   NothingHappened,
   type Hooks,
   type InputOf,
   type InputSchema,
   type NewRecord,
+  type Parked,
   type Plugin,
   type Receipt,
   type TaskView,

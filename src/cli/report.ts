@@ -1,4 +1,5 @@
 // Where a task stands when a command is done with it: the answer on stdout, what to do next on stderr, the exit code.
+import { MODEL_MISSING } from "../core/decide.ts";
 import { readLog } from "../client/read-log.ts";
 import { showTask, type TaskView } from "../client/show-task.ts";
 import type { Program } from "./program.ts";
@@ -29,6 +30,13 @@ const unknownLines = ({ taskId, unknown }: TaskView, again: Session["again"]): s
   return ["nobody knows whether it took effect; look, then say so:", ...lines];
 };
 
+const questionLines = ({ taskId, questions }: TaskView, again: Session["again"]): string[] =>
+  questions.flatMap(({ question, text, choices }) => [
+    `  ${question}: ${text ?? "(the question was redacted)"}`,
+    ...choices.map((choice, index) => `    ${String(index + 1)}. ${choice}`),
+    `    ${again(`answer ${taskId} ${questions.length > 1 ? `${question} ` : ""}"…"`)}`,
+  ]);
+
 const runningLine = ({ taskId, claimedBy }: TaskView, again: Session["again"]): string =>
   claimedBy === null
     ? `task ${taskId} stands in the middle of a turn; go on: ${again(`resume ${taskId}`)}`
@@ -39,13 +47,18 @@ const waitingLines = (view: TaskView, again: Session["again"]): string[] => {
   const task = `task ${taskId}`;
   const why = because(view);
   if (unknown.length > 0) return [`${task} waits for a resolution`, ...unknownLines(view, again)];
+  if (view.questions.length > 0 && waitingOn === "answer") {
+    return [`${task} waits for an answer:`, ...questionLines(view, again)];
+  }
   if (outcome === "completed") {
     const next = waitingOn === "resume" ? `resume ${taskId} "…"` : `say ${taskId} "…"`;
     return [`${task} has answered${why}; go on: ${again(next)}`];
   }
   if (waitingOn === "resume") {
     const state = outcome === "failed" ? "has failed" : `is ${outcome ?? "stopped"}`;
-    return [`${task} ${state}${why}; go on: ${again(`resume ${taskId}`)}`];
+    const resumes = `${task} ${state}${why}; go on: ${again(`resume ${taskId}`)}`;
+    const another = `give it another model first: ${again(`set ${taskId} model=NAME`)}`;
+    return view.reason === MODEL_MISSING ? [resumes, another] : [resumes];
   }
   if (waitingOn === "input") {
     return [`${task} is ${outcome ?? "waiting"}${why}; go on: ${again(`say ${taskId} "…"`)}`];
