@@ -1,9 +1,10 @@
 // Blocks and what goes on now as lines of text, for the screen and for plain output alike. Colour adds nothing that the words
 // do not say.
 import type { Call, TaskState } from "../../core/state.ts";
+import type { Saved, Status } from "../../plugins/plan/saved.ts";
 import { safe } from "../program.ts";
 import { questionsOf } from "./intent.ts";
-import { inputLine, type Block, type Transcript } from "./transcript.ts";
+import { inputLine, lineOf, type Block, type Transcript } from "./transcript.ts";
 
 /** An output longer than this is folded; all of it is in the log. */
 const OUTPUT_LINES = 6;
@@ -70,7 +71,11 @@ export const callLines = (state: TaskState | undefined, now: number): string[] =
 export const questionLines = (state: TaskState | undefined): string[] => {
   const questions = questionsOf(state);
   const hint = questions.length > 1 ? ["What you type answers the first; /answer ID TEXT another."] : [];
-  return [...questions.map(({ id, text }) => safe(`${id} asks: ${text}`)), ...hint];
+  const asked = questions.flatMap(({ id, text, choices }) => [
+    safe(`${id} asks: ${text}`),
+    ...choices.map((choice, index) => safe(`  ${String(index + 1)}. ${choice}`)),
+  ]);
+  return [...asked, ...hint];
 };
 
 /** Actions that only a person or their own check can settle. */
@@ -78,6 +83,16 @@ export const unknownLines = (state: TaskState | undefined): string[] =>
   (state?.calls ?? [])
     .filter(({ phase }) => phase === "unknown")
     .map(({ id }) => `look whether ${id} happened: /resolve ${id} done|absent WHAT YOU SAW, or /verify ${id}`);
+
+const mark = { done: "x", in_progress: ">", blocked: "!", open: " " } as const;
+
+/** The plan and the goals as they stand, where the agent keeps some. */
+export const planLines = (state: TaskState | undefined): string[] => {
+  const saved = state?.plugins["plan"] as Partial<Saved> | undefined;
+  const lines = (what: string, list: readonly { readonly status: Status; readonly text: string }[] = []): string[] =>
+    list.map(({ status, text }) => safe(`${what} [${mark[status]}] ${lineOf(text)}`));
+  return [...lines("plan", saved?.steps), ...lines("goal", saved?.goals)];
+};
 
 const restLine = ({ waiting, ended }: TaskState): string => {
   if (ended !== undefined) return `the task has ended: ${ended.outcome}`;
