@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
 import type { RunnerLimits } from "../../src/runner/ports.ts";
 import type { ToolName } from "./counting-agent.ts";
 import type { PointName } from "./points.ts";
@@ -62,6 +63,10 @@ export class WorkerHandle {
     this.#child = fork(script, [folder, JSON.stringify(order)], {
       stdio: ["ignore", "pipe", "inherit", "ipc"],
       env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+    });
+    // Also one that stands still, and whatever became of the test.
+    onTestFinished(() => {
+      this.#child.kill("SIGKILL");
     });
     // What is sent to a process that has just died is not an error of the test.
     this.#child.on("error", () => undefined);
