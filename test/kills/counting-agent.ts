@@ -98,20 +98,19 @@ export const noPoints: ToolPoints = {
 
 const call = (name: ToolName) => ({ name, input: { value: "x".repeat(200) } });
 
-/** Replies of one turn: reads beside a write, each kind of write, and words. */
-const TURN = [
+/** Replies of one turn, before the words that end it: reads beside a write, and each kind of write. */
+const CALLS = [
   { calls: [call("look"), call("send"), call("look")] },
   { calls: [call("put"), call("look")] },
   { calls: [call("pay"), call("send")] },
-  { text: "All of it is done." },
 ];
 const TURNS = 100;
 
 /** `delayMs`: how long each reply takes, so that a kill may meet a model call. */
-export const countingModel = (delayMs = 2): Model =>
+export const countingModel = (delayMs = 2, words = "All of it is done."): Model =>
   createScriptedModel({
     name: MODEL,
-    lines: Array.from({ length: TURNS }, () => TURN)
+    lines: Array.from({ length: TURNS }, () => [...CALLS, { text: words }])
       .flat()
       .map((line) => ({ ...line, delayMs })),
   });
