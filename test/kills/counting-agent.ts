@@ -50,7 +50,8 @@ const inputSchema = Type.Object({ value: Type.String() }, { additionalProperties
 
 const countingPlugin = (path: string, points: ToolPoints) => {
   const execute = (tool: ToolName) => async (_input: { value: string }, context: ToolContext) => {
-    await delay(TOOL_MS);
+    // It stops when it is told to: what it has not done by then it does not do.
+    await delay(TOOL_MS, undefined, { signal: context.signal });
     await points.entered(tool, context);
     const { invocationId, callId, taskId, fence } = context;
     appendFileSync(path, `${[tool, invocationId, callId, taskId, fence, process.pid].join(" ")}\n`);

@@ -18,8 +18,10 @@ export interface Round {
   readonly stop: Stop;
   /** What the worker that stood still told after it went on. */
   readonly afterwards: readonly Told[];
-  /** Effects of its process that took place after it went on. */
+  /** Writes of its process that took effect after it went on. */
   readonly lateEffects: number;
+  /** It stood still between its last check and the effect of a call: the window that is documented. */
+  readonly inWindow: boolean;
   readonly faults: readonly string[];
   readonly figures: Figures;
   /** Where it was not `stood`, nothing was shown. */
@@ -100,6 +102,10 @@ const standStill = async (worker: WorkerHandle, stop: Stop, path: string): Promi
   return (await isLocked(path)) ? "in a transaction" : "stood";
 };
 
+/** Under its first claim: what it does under a later one is its right. */
+const writesOf = (effects: string, { pid }: WorkerHandle): number =>
+  readEffects(effects).filter((line) => line.tool !== "look" && line.pid === pid && line.fence === 1).length;
+
 /** One round, from a fresh file to the judgement. */
 export const runRound = async (stop: Stop): Promise<Round> => {
   using folder = temporaryFolder();
@@ -132,10 +138,9 @@ export const runRound = async (stop: Stop): Promise<Round> => {
       if (row.waitingOn === "input") break;
       accepted.push(...(await answer(store, row, effects)));
     }
-    const before = { told: first.told.length, lines: readEffects(effects).length };
+    const before = { told: first.told.length, writes: writesOf(effects, first) };
     first.signal("SIGCONT");
     if (stood) await first.until((told) => told.end !== undefined, before.told);
-    const lateEffects = readEffects(effects).length - before.lines;
     const afterwards = first.told.slice(before.told);
     // The next thing that is said is worked as ever, by whichever of the two.
     await say("And once more.");
@@ -143,7 +148,9 @@ export const runRound = async (stop: Stop): Promise<Round> => {
     for (const worker of workers) await worker.stop();
     const { reducers } = await prepareCountingAgent(effects, noPoints);
     const judged = await judgeAll({ store, reducers, effects, accepted: new Map([[taskId, accepted]]) });
-    return { stop, afterwards, lateEffects, how, ...judged };
+    const lateEffects = writesOf(effects, first) - before.writes;
+    const inWindow = lateEffects > 0 && afterwards.every(({ dispatched }) => dispatched === undefined);
+    return { stop, afterwards, lateEffects, inWindow, how, ...judged };
   } finally {
     await store.close();
   }

@@ -299,6 +299,7 @@ describe("a file that is damaged", () => {
     writeFileSync(path, bytes.subarray(0, PAGE * 3 + 100));
     const second = new WorkerHandle(folder, { leaseMs: 500 });
     expect((await second.exited).code).toBe(1);
+    expect(second.told).toEqual([{ closed: "damaged" }]);
     await expect(openSqliteStore({ path })).rejects.toMatchObject({ code: "damaged" });
     expect(readFileSync(path)).toHaveLength(PAGE * 3 + 100);
     writeFileSync(path, bytes);

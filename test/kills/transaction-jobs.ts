@@ -42,7 +42,7 @@ export const prepare = async (path: string): Promise<void> => {
   const rows = [{ table: "collaborators", key: "discord:1", set: { seq: 2, by: "local:root" } }] as const;
   await store.append({ taskId: TASK, fence, revision, drafts, columns: { status: "waiting" }, rows, taken: 1 });
   await store.release({ taskId: TASK, fence, kind: "stop" });
-  await store.putFile({ taskId: TASK, name: "f", mediaType: "t", bytes: bytes(600_000, 5) });
+  await store.putFile({ taskId: TASK, name: "f", mediaType: "t", bytes: bytes(60_000, 5) });
   for (const version of ["v1", "v2"]) {
     await store.putSnapshot({ taskId: TASK, snapshot: { seq: 4, version, revision: 0, bytes: bytes(30_000, 3) } });
   }
@@ -118,7 +118,8 @@ export const contentsOf = (path: string): string => {
 };
 
 export const schemaOf = (path: string): readonly unknown[] => {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  // Not read only: what was begun in the file itself, before there was a log of changes, is rolled back by whoever comes.
+  const database = new DatabaseSync(path, { timeout: 5_000 });
   const schema = [
     ...database.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").all(),
     ...database.prepare("PRAGMA user_version").all(),

@@ -1,12 +1,11 @@
 // Runs one job on one database and dies right before the n-th statement of it: node transaction-process.ts <job> <path>
-// <n> <every>. Statements of scripts (migrations) count too: SQLite asks for leave when it comes to each. With `every`
-// each such question counts, of which one statement has several. The last place to die is after the last statement, before
-// anybody is told. Tells how many there were when it came to its end.
+// <n>. Statements of scripts (migrations) count too: SQLite asks for leave when it comes to each. The last place to die is
+// after the last statement, before anybody is told. Tells how many there were when it came to its end.
 import { writeSync } from "node:fs";
 import { DatabaseSync, StatementSync, constants } from "node:sqlite";
 import { jobs, openStill, type JobName } from "./transaction-jobs.ts";
 
-const [job = "", path = "", n = "0", every = ""] = process.argv.slice(2);
+const [job = "", path = "", n = "0"] = process.argv.slice(2);
 
 let passed = 0;
 let counting = false;
@@ -40,7 +39,7 @@ DatabaseSync.prototype.exec = function script(sql) {
   if (!asked.has(this)) {
     asked.add(this);
     this.setAuthorizer((action) => {
-      if (inScript && (every !== "" || beginning.has(action))) pass();
+      if (inScript && beginning.has(action)) pass();
       return constants.SQLITE_OK;
     });
   }

@@ -6,7 +6,7 @@ import { sweepJob, sweepMaking, toldOf } from "./transactions.ts";
 
 describe("killed between its statements", () => {
   it.each(Object.keys(jobs) as JobName[])("of a transaction, it leaves all or nothing: %s", async (name) => {
-    const sweep = await sweepJob(name, 5);
+    const sweep = await sweepJob(name, { stride: 5 });
     console.log(toldOf(name, sweep));
     expect(sweep.faults).toEqual([]);
     expect(sweep.nothing).toBeGreaterThan(0);
@@ -14,7 +14,7 @@ describe("killed between its statements", () => {
   });
 
   it("case-40: while it makes the schema, it leaves a database that the next finishes, the same as any other", async () => {
-    const sweep = await sweepMaking(8);
+    const sweep = await sweepMaking({ stride: 8 });
     console.log(toldOf("making", sweep));
     expect(sweep.faults).toEqual([]);
     expect(sweep.nothing).toBeGreaterThan(0);

@@ -40,6 +40,8 @@ export interface Told {
   readonly met?: PointName;
   readonly continued?: PointName;
   readonly clock?: number;
+  /** The code that its store was refused with: it exits. */
+  readonly closed?: string;
 }
 
 const script = fileURLToPath(new URL("./worker-process.ts", import.meta.url));

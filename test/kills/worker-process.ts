@@ -59,7 +59,11 @@ const telling = (store: Store): Store => ({
 });
 
 const path = join(folder, "tasks.db");
-const opened = await openSqliteStore({ path, ...(order.busyMs === undefined ? {} : { busyMs: order.busyMs }) });
+const busy = order.busyMs === undefined ? {} : { busyMs: order.busyMs };
+const opened = await openSqliteStore({ path, ...busy }).catch((error: unknown) => {
+  tell({ closed: error instanceof StoreError ? error.code : String(error) });
+  process.exit(1);
+});
 const store = storePassing(telling(opened), pass);
 const points = toolsPassing(pass);
 const agent = await prepareCountingAgent(join(folder, "effects"), {
