@@ -31,7 +31,7 @@ const PROCESSES = 3;
 const LEASE_MS = 500;
 /** A random kill comes this long after a claim at most. */
 const KILL_WITHIN_MS = 60;
-/** A point that a process does not come by in this time is given up for a kill at once. */
+/** A point that a process does not come by in this time, once it works, is given up for a kill at once. */
 const PATIENCE_MS = 1_500;
 
 const after = (ms: number, act: () => void): (() => void) => {
@@ -78,21 +78,20 @@ class Loop {
     const order = this.#order();
     const worker = new WorkerHandle(this.#folder, order);
     const kill = (): void => worker.signal("SIGKILL");
-    let calledOff = after(PATIENCE_MS, kill);
+    let callOff = (): void => undefined;
+    const killAfter = (ms: number) => (): void => {
+      callOff();
+      callOff = after(ms, kill);
+    };
+    const over = (): void => undefined;
+    void worker.until((told) => told.ready === true).then(killAfter(PATIENCE_MS), over);
     if (order.at === undefined) {
       const claims = 1 + this.#chance.below(3);
-      const delayMs = this.#chance.below(KILL_WITHIN_MS);
       const claimed = (): boolean => worker.told.filter((told) => told.claimed !== undefined).length >= claims;
-      void worker.until(claimed).then(
-        () => {
-          calledOff();
-          calledOff = after(delayMs, kill);
-        },
-        () => undefined,
-      );
+      void worker.until(claimed).then(killAfter(this.#chance.below(KILL_WITHIN_MS)), over);
     }
     const exit = await worker.exited;
-    calledOff();
+    callOff();
     this.#count(worker);
     if (exit.signal !== "SIGKILL") throw new Error(`a worker ended by itself: ${JSON.stringify(exit)}`);
     const met = worker.told.find((told) => told.met !== undefined)?.met;
