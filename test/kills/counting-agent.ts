@@ -23,6 +23,8 @@ export interface EffectLine {
 
 /** What the handlers tell their process: it may die, stop, or take its time there. */
 export interface ToolPoints {
+  /** The handler was called; nothing was done yet. */
+  begun(tool: ToolName): void;
   entered(tool: ToolName, context: ToolContext): void | Promise<void>;
   done(tool: ToolName, context: ToolContext): void | Promise<void>;
   verifying(): void | Promise<void>;
@@ -50,6 +52,7 @@ const inputSchema = Type.Object({ value: Type.String() }, { additionalProperties
 
 const countingPlugin = (path: string, points: ToolPoints) => {
   const execute = (tool: ToolName) => async (_input: { value: string }, context: ToolContext) => {
+    points.begun(tool);
     // It stops when it is told to: what it has not done by then it does not do.
     await delay(TOOL_MS, undefined, { signal: context.signal });
     await points.entered(tool, context);
@@ -92,6 +95,7 @@ export const prepareCountingAgent = (effects: string, points: ToolPoints): Promi
   );
 
 export const noPoints: ToolPoints = {
+  begun: () => undefined,
   entered: () => undefined,
   done: () => undefined,
   verifying: () => undefined,

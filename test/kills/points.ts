@@ -64,7 +64,7 @@ export const modelPassing = (model: Model, pass: Pass): Model => ({
 });
 
 /** Effects are those of writes; a read has none that could be doubled. */
-export const toolsPassing = (pass: Pass): ToolPoints => ({
+export const toolsPassing = (pass: Pass): Omit<ToolPoints, "begun"> => ({
   entered: (tool) => {
     if (tool !== "look") pass("before effect");
   },

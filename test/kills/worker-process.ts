@@ -65,13 +65,9 @@ const opened = await openSqliteStore({ path, ...busy }).catch((error: unknown) =
   process.exit(1);
 });
 const store = storePassing(telling(opened), pass);
-const points = toolsPassing(pass);
 const agent = await prepareCountingAgent(join(folder, "effects"), {
-  ...points,
-  entered: async (tool, context) => {
-    tell({ dispatched: tool });
-    await points.entered(tool, context);
-  },
+  ...toolsPassing(pass),
+  begun: (tool) => tell({ dispatched: tool }),
 });
 const model = modelPassing(countingModel(order.modelMs), pass);
 const noWorkspace = (): Promise<never> => Promise.reject(new Error("this agent has no workspace"));
