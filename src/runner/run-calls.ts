@@ -8,7 +8,7 @@ import { putOutputsOnDisk, spill, spillDetails } from "./output.ts";
 import { prepareCall, viewFor } from "./prepare-call.ts";
 import { coreRecord } from "./records.ts";
 import { finished, settledResult } from "./results.ts";
-import { confirmClaim, stateOf, type Run } from "./run.ts";
+import { confirmClaim, guardClaim, stateOf, type Run } from "./run.ts";
 
 export const callOf = (run: Run, callId: string): Call => {
   const call = stateOf(run).calls.find((candidate) => candidate.id === callId);
@@ -90,6 +90,8 @@ interface Running {
 /** Runs announced calls side by side. Each result is committed as it comes, the last one with what follows it. */
 const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> => {
   await putOutputsOnDisk(run);
+  // Before the last check: the first guard of a process starts a thread, which takes a moment.
+  guardClaim(run);
   await confirmClaim(run);
   const running = new Map<string, Promise<Running>>();
   for (const callId of callIds) {
