@@ -53,7 +53,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
     agents,
     host,
     addModel: async (name, { needed } = { needed: true }) => {
-      const model = await loadModel(name, loaded.config, program.cwd).catch((error: unknown) => {
+      const model = await loadModel(name, loaded.config, program).catch((error: unknown) => {
         if (needed) throw error;
         return absentModel(name, failureOf(error).message);
       });
@@ -79,6 +79,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
         snapshotVersions: new Map(versions),
         build,
         limits: { leaseMs: settings.leaseMs },
+        prices: loaded.config.prices ?? {},
         watcher,
       }),
   };

@@ -40,7 +40,7 @@ const modelLine = async (program: Program, options: CommonValues): Promise<strin
   const { loaded, settings } = await loadSettings(program, options);
   const { agents = [], model = DEFAULT_MODEL } = loaded.config;
   const names = new Set([settings.model ?? model, ...agents.flatMap((agent) => agent.model ?? [])]);
-  for (const name of names) await loadModel(name, loaded.config, program.cwd);
+  for (const name of names) await loadModel(name, loaded.config, program);
   return [...names].join(", ");
 };
 

@@ -163,12 +163,24 @@ const originOf = (url: unknown): string => {
   }
 };
 
+/** System codes of connections that never came about. */
+const unreached: readonly string[] = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+];
+
 const networkMessage = (chain: readonly Fields[]): string => {
   const code = systemCode(chain);
   const { url, statusCode } = chain.find((each) => typeof each["url"] === "string") ?? {};
   const because = code === undefined ? "" : ` (${code})`;
   if (statusCode !== undefined) return `the reply was cut${because}`;
-  return url === undefined ? `the connection failed${because}` : `${originOf(url)} cannot be reached${because}`;
+  if (url === undefined) return `the connection failed${because}`;
+  const never = code === undefined || unreached.includes(code);
+  return never ? `${originOf(url)} cannot be reached${because}` : `the connection to ${originOf(url)} broke${because}`;
 };
 
 /** The provider's text for anything but a refused key: that text may quote the key, in whole or in part. */

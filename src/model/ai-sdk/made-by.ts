@@ -6,11 +6,15 @@ interface Made {
   readonly metadata: unknown;
 }
 
-/** As the log keeps it; undefined where there is nothing to keep. */
-export const madeBy = (by: string, metadata: Readonly<Record<string, unknown>> | undefined): Made | undefined =>
-  metadata === undefined || Object.keys(metadata).length === 0
-    ? undefined
-    : (JSON.parse(JSON.stringify({ by, metadata })) as Made);
+type Metadata = Readonly<Record<string, unknown>> | undefined;
+
+/** As the log keeps it. */
+export const madeBy = (by: string, metadata: Metadata): Made =>
+  JSON.parse(JSON.stringify({ by, metadata: metadata ?? {} })) as Made;
+
+/** The same, where there is something to keep. */
+export const madeWith = (by: string, metadata: Metadata): Made | undefined =>
+  metadata === undefined || Object.keys(metadata).length === 0 ? undefined : madeBy(by, metadata);
 
 /** What was kept, if `by` made it. */
 export const metadataFor = <T>(by: string, provider: unknown): T | undefined => {

@@ -2,7 +2,7 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ReplyPart } from "../../core/messages.ts";
 import { ModelError, type ModelPart, type ModelReply } from "../model.ts";
-import { madeBy } from "./made-by.ts";
+import { madeBy, madeWith } from "./made-by.ts";
 import { tokensOf } from "./tokens.ts";
 
 type Metadata = Readonly<Record<string, unknown>> | undefined;
@@ -74,10 +74,12 @@ const assemble = (entries: readonly (Said | Called)[], finish: Finish, by: strin
   const cut = finish.finishReason.unified === "length" ? entries.at(-1) : undefined;
   for (const entry of entries) {
     if (entry.type !== "call") {
-      const provider = madeBy(by, entry.metadata);
-      // Reasoning may be hidden: then its metadata is all there is of it.
-      if (entry.text !== "" || (entry.type === "reasoning" && provider !== undefined))
-        parts.push({ type: entry.type, text: entry.text, ...(provider === undefined ? {} : { provider }) });
+      const provider = madeWith(by, entry.metadata);
+      const made = provider === undefined ? {} : { provider };
+      // Thoughts are sent to the model that thought them, whatever else it says of them; hidden ones are metadata alone.
+      if (entry.type === "text" && entry.text !== "") parts.push({ type: "text", text: entry.text, ...made });
+      if (entry.type === "reasoning" && (entry.text !== "" || provider !== undefined))
+        parts.push({ type: "reasoning", text: entry.text, provider: provider ?? madeBy(by, undefined) });
       continue;
     }
     // The last call of a reply that was cut before its first argument looks like one without arguments.
@@ -87,7 +89,7 @@ const assemble = (entries: readonly (Said | Called)[], finish: Finish, by: strin
       broken.push(entry.name);
       continue;
     }
-    const provider = madeBy(by, entry.call?.providerMetadata);
+    const provider = madeWith(by, entry.call?.providerMetadata);
     const made = provider === undefined ? {} : { provider };
     parts.push({ type: "call", name: entry.name, input: input.value, providerId: entry.id, ...made });
   }
