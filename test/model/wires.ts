@@ -23,7 +23,9 @@ export interface Wire {
   errorBody(code: string, message: string): object;
 }
 
-const event = (data: object & { readonly type?: string }): string =>
+type Fields = Readonly<Record<string, unknown>>;
+
+const event = (data: Fields & { readonly type?: string }): string =>
   `${data.type === undefined ? "" : `event: ${data.type}\n`}data: ${JSON.stringify(data)}\n\n`;
 
 /** In two pieces, so that what streams is put together. */
@@ -34,9 +36,9 @@ const halves = (text: string): string[] => {
 
 const hasCall = (parts: readonly WirePart[]): boolean => parts.some((part) => "call" in part);
 
-const anthropicBlock = (part: WirePart, index: number): object[] => {
-  const delta = (fields: object): object => ({ type: "content_block_delta", index, delta: fields });
-  const start = (block: object): object => ({ type: "content_block_start", index, content_block: block });
+const anthropicBlock = (part: WirePart, index: number): Fields[] => {
+  const delta = (fields: object): Fields => ({ type: "content_block_delta", index, delta: fields });
+  const start = (block: object): Fields => ({ type: "content_block_start", index, content_block: block });
   const stop = { type: "content_block_stop", index };
   if ("text" in part)
     return [
@@ -105,7 +107,7 @@ export const chat: Wire = {
         model: "m",
         choices: [{ index: 0, delta, finish_reason }],
         ...more,
-      } as object);
+      });
     return [
       chunk({ role: "assistant" }),
       ...chatDeltas(parts).map((delta) => chunk(delta)),
@@ -113,14 +115,14 @@ export const chat: Wire = {
       "data: [DONE]\n\n",
     ];
   },
-  errorFrame: (code, message) => event({ error: { message, code, type: code } } as object),
+  errorFrame: (code, message) => event({ error: { message, code, type: code } }),
   errorBody: (code, message) => ({ error: { message, code, type: code, param: null } }),
 };
 
-const responsesItem = (part: WirePart, output_index: number): object[] => {
+const responsesItem = (part: WirePart, output_index: number): Fields[] => {
   const at = { output_index, sequence_number: 1 };
-  const added = (item: object): object => ({ type: "response.output_item.added", ...at, item });
-  const done = (item: object): object => ({ type: "response.output_item.done", ...at, item });
+  const added = (item: object): Fields => ({ type: "response.output_item.added", ...at, item });
+  const done = (item: object): Fields => ({ type: "response.output_item.done", ...at, item });
   if ("text" in part) {
     const item = { type: "message", id: `msg_${String(output_index)}`, role: "assistant" };
     return [
@@ -183,6 +185,6 @@ export const responses: Wire = {
     ].map(event);
   },
   errorFrame: (code, message) =>
-    event({ type: "error", sequence_number: 2, error: { type: code, code, message, param: null } } as object),
+    event({ type: "error", sequence_number: 2, error: { type: code, code, message, param: null } }),
   errorBody: (code, message) => ({ error: { message, code, type: code, param: null } }),
 };

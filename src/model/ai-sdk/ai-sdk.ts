@@ -52,8 +52,9 @@ const mayOverflow = (request: ModelRequest, contextTokens: number | null): boole
   return tokens + (request.maxOutputTokens ?? OUTPUT_TOKENS) > contextTokens;
 };
 
-/** What `promise` gives, unless the signal is aborted first. */
+/** What `promise` gives, unless the signal is aborted first. Whatever comes of it then is nobody's. */
 const unlessAborted = async <T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> => {
+  promise.then(undefined, () => undefined);
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => {
