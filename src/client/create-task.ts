@@ -55,7 +55,8 @@ export const createTask = async (client: Client, request: TaskRequest): Promise<
       rows: [],
     },
     drafts: sealEvents(hasher, { seq: 0, chain: FIRST_CHAIN }, [created], () => random.salt()),
-    // Files need a task to belong to: then the first words follow them. Until they come, there is nothing to work on.
+    // Files need a task to belong to: then the first words follow them. A worker that comes before finds nothing said,
+    // and waits for input.
     items: files.length === 0 ? [first] : [],
   });
   if (files.length === 0) return receipt;
