@@ -4,7 +4,16 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { png } from "../model/media-samples.ts";
-import { KEY, environment, failing, kinds, openServer, replying, type Kind } from "../model/provider-server.ts";
+import {
+  KEY,
+  environment,
+  failing,
+  kinds,
+  nowhere,
+  openServer,
+  replying,
+  type Kind,
+} from "../model/provider-server.ts";
 import { createPlace, lines, logOf, newestTask, shapeOf, viewOf, type Finished, type Place } from "./perdure.ts";
 
 const answering = ({ wire }: Kind) => openServer(replying(wire, { parts: [{ text: "Hello." }] }));
@@ -21,17 +30,6 @@ const expectOneLine = (place: Place, { stdout, stderr, code }: Finished, says: R
   for (const file of readdirSync(place.folder, { recursive: true, withFileTypes: true })) {
     if (file.isFile()) expect(readFileSync(join(file.parentPath, file.name)).includes(KEY), file.name).toBe(false);
   }
-};
-
-/** An address at which nobody listens. */
-const nowhere = async (): Promise<string> => {
-  const { createServer } = await import("node:http");
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return `http://127.0.0.1:${String(address.port)}`;
 };
 
 describe.for(kinds)("$name", (kind) => {

@@ -9,6 +9,7 @@ import {
   context,
   failing,
   kinds,
+  nowhere,
   openAt,
   openServer,
   replying,
@@ -135,10 +136,10 @@ describe.for(kinds)("$name", ({ name, wire }) => {
   });
 
   test("a server that is not there is named without what else its address holds", async () => {
-    const server = { url: "http://127.0.0.1:9/path?token=secret", received: [] };
-    const failure = await failureAt(name, server);
+    const nobody = await nowhere();
+    const failure = await failureAt(name, { url: `${nobody}/path?token=secret`, received: [] });
     expect(failure.class).toBe("network");
-    expect(failure.message).toBe(`${name}: http://127.0.0.1:9 cannot be reached`);
+    expect(failure.message).toBe(`${name}: ${nobody} cannot be reached (ECONNREFUSED)`);
   });
 
   test("frames that are no JSON are no reply", async () => {

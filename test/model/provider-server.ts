@@ -80,6 +80,15 @@ export const openServer = async (answer: Answer): Promise<ProviderServer> => {
   return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, received };
 };
 
+/** An address at which nobody listens. */
+export const nowhere = async (): Promise<string> => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${String(port)}`;
+};
+
 /** Starts a stream of events. */
 export const streaming = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { "content-type": "text/event-stream" });
