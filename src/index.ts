@@ -20,7 +20,18 @@ export type { Content, ContentPart, Message, Reply } from "./core/messages.ts";
 export type { ModelRequest, RequestTool } from "./core/request.ts";
 export type { Reducer, TaskState } from "./core/state.ts";
 export { ExecError, type Exec, type ExecCode } from "./exec/exec.ts";
-export { ModelError, type Model, type ModelContext, type ModelPart, type ModelReply } from "./model/model.ts";
+export {
+  ModelError,
+  type Model,
+  type ModelContext,
+  type ModelPart,
+  type ModelReply,
+  type Price,
+  type Prices,
+} from "./model/model.ts";
+export { createAiSdkModel, type AiSdkOptions } from "./model/ai-sdk/ai-sdk.ts";
+export { fileRules, type FileRules } from "./model/ai-sdk/file-rules.ts";
+export { ModelSetupError, openNamedModel, type Secrets } from "./model/ai-sdk/named.ts";
 export {
   createRuntime,
   type NewTaskOptions,

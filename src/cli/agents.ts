@@ -9,7 +9,7 @@ import type { PreparedAgent } from "../plugins/plugin.ts";
 import { prepareAgent } from "../plugins/prepare.ts";
 import { buildOf, processBuild } from "../versions.ts";
 import { CommandError } from "./failure.ts";
-import { DEFAULT_MODEL } from "./models.ts";
+import { DEFAULT_MODEL } from "../models.ts";
 
 const defaultAgent = (): AgentConfig => ({
   name: "default",

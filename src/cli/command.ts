@@ -12,6 +12,8 @@ export interface Option {
   readonly type: "string" | "boolean";
   /** What stands for the value in help. */
   readonly value?: string;
+  /** May stand several times. */
+  readonly multiple?: true;
   readonly about: string;
 }
 export type Options = Readonly<Record<string, Option>>;
@@ -38,7 +40,11 @@ export const workOptions = {
 } as const satisfies Options;
 
 export type ValuesOf<O extends Options> = {
-  readonly [K in keyof O]?: O[K]["type"] extends "boolean" ? boolean : string;
+  readonly [K in keyof O]?: O[K]["type"] extends "boolean"
+    ? boolean
+    : O[K] extends { readonly multiple: true }
+      ? readonly string[]
+      : string;
 };
 export type CommonValues = ValuesOf<typeof commonOptions>;
 

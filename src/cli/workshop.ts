@@ -9,7 +9,7 @@ import { snapshotVersionOf } from "../versions.ts";
 import { offersOf } from "../worker/worker.ts";
 import { prepareAgents, type Agents } from "./agents.ts";
 import { CommandError, failureOf } from "./failure.ts";
-import { loadModel } from "./models.ts";
+import { loadModel } from "../models.ts";
 import type { Program } from "./program.ts";
 import type { Given } from "./session.ts";
 
@@ -52,7 +52,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
   const offers = new Set(offersOf(prepared, host));
   const models = new Map<string, Model>();
   const absent = new Map<string, string>();
-  const load = (name: string): Promise<Model> => loadModel(name, loaded.config, program.cwd);
+  const load = (name: string): Promise<Model> => loadModel(name, loaded.config, program);
   const versions = await Promise.all(
     [...prepared].map(async ([name, agent]) => [name, await snapshotVersionOf(agent)] as const),
   );
@@ -87,6 +87,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
         snapshotVersions: new Map(versions),
         build,
         limits: { leaseMs: settings.leaseMs },
+        prices: loaded.config.prices ?? {},
         watcher,
       }),
   };

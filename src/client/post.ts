@@ -3,6 +3,7 @@ import type { Recorded } from "../core/events.ts";
 import { fold } from "../core/fold.ts";
 import type { NewItem } from "../core/items.ts";
 import type { PostReceipt } from "../store/store.ts";
+import { attachFiles, type Attachment } from "./attach.ts";
 import { ClientError, type Client } from "./client.ts";
 import { findTask } from "./find-task.ts";
 import { readEvents } from "./read-log.ts";
@@ -13,6 +14,8 @@ export interface PostParams {
   readonly item: NewItem;
   /** Unique per task; a second post with it gives the first one's receipt. Made when absent. */
   readonly key?: string;
+  /** For a `Say`: files that come with it. */
+  readonly files?: readonly Attachment[];
 }
 
 /** Keys that the kernel makes itself: nobody else's post may stand in the way of a timer or of a child's end. */
@@ -26,7 +29,7 @@ const wasTaken = (events: readonly Recorded[], by: string, key: string): boolean
 /** Acknowledged means committed. Codes: `not_found`, `ambiguous`, `refused`, and those of the store's `post`. */
 export const post = async (client: Client, params: PostParams): Promise<PostReceipt> => {
   const { taskId } = await findTask(client, params.taskId);
-  const { item, key = client.random.id() } = params;
+  const { item, key = client.random.id(), files = [] } = params;
   if (key.startsWith(KERNEL_KEYS))
     throw new ClientError("refused", `task ${taskId}: keys that begin with ${KERNEL_KEYS} are the kernel's own`);
   const events = await readEvents(client.store, { taskId });
@@ -34,5 +37,7 @@ export const post = async (client: Client, params: PostParams): Promise<PostRece
   // A repeated post gets the first one's receipt, whatever became of the task since.
   if (refusal !== null && !wasTaken(events, client.principal, key))
     throw new ClientError("refused", `task ${taskId} ${refusal}`);
-  return client.store.post({ taskId, by: client.principal, key, item });
+  if (item.type !== "Say" || files.length === 0) return client.store.post({ taskId, by: client.principal, key, item });
+  const attached = await attachFiles(client.store, { taskId, key, files });
+  return client.store.post({ taskId, by: client.principal, key, item: { ...item, files: attached } });
 };

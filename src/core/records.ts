@@ -75,6 +75,7 @@ const kinds = {
     attempt: Type.Integer(),
     durationMs: Type.Integer(),
     tokens: optional(Tokens),
+    priceEstimate: optional(Type.Number()),
     status: optional(Type.Integer()),
     retryAt: optional(Type.Integer()),
     message: optional(Type.String(content)),

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
-import { ModelError, type ModelErrorClass, type ModelReply } from "../model/model.ts";
+import { ModelError, type Model, type ModelErrorClass, type ModelReply } from "../model/model.ts";
 import { call } from "../testing/given.ts";
 import { at, before } from "../testing/fault-plans.ts";
-import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { TASK, createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import type { RunnerPorts } from "./ports.ts";
 import { lines } from "../testing/printed-log.ts";
 import { hang, tries, type Answer } from "../testing/scripted-answers.ts";
@@ -163,6 +163,49 @@ describe("a failed attempt", () => {
       `),
     );
     expect(await pausesOf(harness)).toEqual([]);
+  });
+});
+
+describe("what an attempt is given and what it costs", () => {
+  it("is priced when it ends, also when it fails", async () => {
+    const used = { input: 100, output: 10 } as const;
+    const harness = await runHarness({
+      script: [tries(fails("overloaded", { tokens: used }), reply({ tokens: used }))],
+      ports: {
+        price: (model, tokens) => (model === "script" && tokens !== "unknown" ? tokens.input / 1_000 : undefined),
+      },
+    });
+    const events = (await harness.events()).map(({ event }) => event);
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: "model_failed", data: expect.objectContaining({ priceEstimate: 0.1 }) }),
+    );
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: "ModelReplied", usage: { tokens: used, durationMs: 0, priceEstimate: 0.1 } }),
+    );
+  });
+
+  it("may read the task's files and say what it leaves out", async () => {
+    const seen: unknown[] = [];
+    const notes: string[] = [];
+    const model: Model = {
+      name: "reader",
+      contextTokens: null,
+      async *stream(_request, { context }) {
+        seen.push(await context.file?.("a"), await context.file?.("b"));
+        context.note?.("a is too large");
+        yield { type: "reply", reply: reply({}) };
+      },
+    };
+    const harness = await createHarness({
+      ports: { model: () => model, watcher: { note: (_task, message) => notes.push(message) } },
+      checks: false, // They look at what the scripted model was sent.
+    });
+    await harness.store.putFile({ taskId: TASK, name: "a", mediaType: "text/plain", bytes: Uint8Array.of(7) });
+    harness.start();
+    await harness.rest();
+    expect(seen).toEqual([Uint8Array.of(7), null]);
+    expect(notes).toEqual(["a is too large"]);
+    expect(await harness.row()).toMatchObject({ outcome: "completed" });
   });
 });
 

@@ -4,7 +4,7 @@ import { isEqualJson } from "../core/equal.ts";
 import type { Event } from "../core/events.ts";
 import type { ModelFailure } from "../core/records.ts";
 import type { RequestHash } from "../core/request.ts";
-import { ModelError, type Model, type ModelReply } from "../model/model.ts";
+import { ModelError, type Model, type ModelContext, type ModelReply } from "../model/model.ts";
 import { linkSignals } from "./linked-signal.ts";
 import { viewFor } from "./prepare-call.ts";
 import { coreRecord, pluginRecord } from "./records.ts";
@@ -42,9 +42,16 @@ const backOff = (run: Run, failure: Failure): number => {
   return Math.ceil(Math.max(jittered, failure.retryAfterMs ?? 0));
 };
 
+/** The estimate stands in the log as it was at the time of the call: prices change. */
+const priced = (run: Run, tokens: ModelReply["tokens"]): { priceEstimate?: number } => {
+  const priceEstimate = run.ports.price?.(stateOf(run).settings.model, tokens);
+  return priceEstimate === undefined ? {} : { priceEstimate };
+};
+
 const failed = (run: Run, failure: Failure, durationMs: number): Event[] => {
   const { attempts } = stateOf(run).model;
   const final = isFinal(failure.class) || failure.class === "aborted";
+  const price = failure.tokens === undefined ? {} : priced(run, failure.tokens);
   const record = coreRecord("model_failed", {
     class: failure.class,
     purpose: "turn",
@@ -52,6 +59,7 @@ const failed = (run: Run, failure: Failure, durationMs: number): Event[] => {
     durationMs,
     message: failure.message,
     ...(failure.tokens === undefined ? {} : { tokens: failure.tokens }),
+    ...price,
     ...(failure.status === undefined ? {} : { status: failure.status }),
     ...(final ? {} : { retryAt: Math.ceil(storeNow(run)) + backOff(run, failure) }),
   });
@@ -90,11 +98,19 @@ const attempt = async (run: Run, model: Model, request: Awaited<ReturnType<typeo
   const { taskId } = run.claim;
   const { replies, model: progress } = stateOf(run);
   const { signal, release } = linkSignals(run.watch.control, run.lease.lost);
-  const context = { taskId, replies, attempt: progress.attempts, purpose: "turn" };
+  const { store, watcher } = run.ports;
+  const context: ModelContext = {
+    taskId,
+    replies,
+    attempt: progress.attempts,
+    purpose: "turn",
+    file: async (name) => (await store.getFile({ taskId, name }))?.bytes ?? null,
+    note: (message) => watcher.note?.(taskId, message),
+  };
   try {
     for await (const part of model.stream(request, { signal, context })) {
       if (part.type === "reply") return part.reply;
-      run.ports.watcher.delta?.(taskId, part);
+      watcher.delta?.(taskId, part);
     }
     throw new ModelError("network", "the stream ended without a reply");
   } catch (error) {
@@ -196,7 +212,7 @@ const announceAndCall = async (run: Run, model: Model, attemptNumber: number): P
     return;
   }
   const { message, stopReason, tokens } = reply as ModelReply;
-  journal.add({ type: "ModelReplied", message, stopReason, usage: { tokens, durationMs } });
+  journal.add({ type: "ModelReplied", message, stopReason, usage: { tokens, durationMs, ...priced(run, tokens) } });
 };
 
 export const callModel = async (

@@ -7,7 +7,7 @@ import { packageVersion } from "../../versions.ts";
 import { prepareAgents } from "../agents.ts";
 import { defineCommand, type CommonValues } from "../command.ts";
 import { failureOf } from "../failure.ts";
-import { loadModel, DEFAULT_MODEL } from "../models.ts";
+import { loadModel, DEFAULT_MODEL } from "../../models.ts";
 import type { Program } from "../program.ts";
 import { loadSettings, openSession } from "../session.ts";
 
@@ -40,7 +40,7 @@ const modelLine = async (program: Program, options: CommonValues): Promise<strin
   const { loaded, settings } = await loadSettings(program, options);
   const { agents = [], model = DEFAULT_MODEL } = loaded.config;
   const names = new Set([settings.model ?? model, ...agents.flatMap((agent) => agent.model ?? [])]);
-  for (const name of names) await loadModel(name, loaded.config, program.cwd);
+  for (const name of names) await loadModel(name, loaded.config, program);
   return [...names].join(", ");
 };
 
