@@ -61,10 +61,10 @@ const phaseWord = (call: Call, now: number): string => {
   }
 };
 
-/** The calls that are not over, each with its state and time. */
+/** The calls that are not over, each with its state and time; questions stand by themselves. */
 export const callLines = (state: TaskState | undefined, now: number): string[] =>
   (state?.calls ?? [])
-    .filter(({ phase }) => phase !== "finished")
+    .filter(({ phase, parked }) => phase !== "finished" && !(phase === "parked" && parked?.on === "answer"))
     .map((call) => safe(`${`${call.id} ${call.name} ${inputLine(call.input)}`.trimEnd()}  ${phaseWord(call, now)}`));
 
 /** What is asked of the person, and how to answer. */
