@@ -23,3 +23,7 @@ export {
   type ToolContext,
   type ToolOutput,
 } from "./plugins/plugin.ts";
+export type { PostgresOptions } from "./store/postgres/postgres-store.ts";
+export type { SqliteOptions } from "./store/sqlite/sqlite-store.ts";
+export { StoreError, type Store, type StoreCode } from "./store/store.ts";
+export { openPostgresStore, openSqliteStore } from "./stores.ts";

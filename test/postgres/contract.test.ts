@@ -78,7 +78,8 @@ storeContract("the Postgres store", async ({ clock, seal }) => {
         for (const { name } of tables.rows) {
           const { rows } = await client.query<Record<string, unknown>>(`SELECT * FROM perdure.${name}`);
           for (const row of rows) {
-            for (const value of Object.values(row)) held.push(Buffer.isBuffer(value) ? value : Buffer.from(String(value)));
+            for (const value of Object.values(row))
+              held.push(Buffer.isBuffer(value) ? value : Buffer.from(String(value)));
           }
         }
         return Buffer.concat(held);

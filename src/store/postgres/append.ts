@@ -1,6 +1,7 @@
 // The append: guards, events, and everything that goes with them. One statement; a few in one transaction where it
 // creates children.
 import type { AppendParams, AppendReceipt } from "../store.ts";
+import { appendPlain, isPlain } from "./append-plain.ts";
 import type { Connection, Session } from "./connection.ts";
 import { createTask } from "./creation.ts";
 import { columnValues, draftValues, itemValues, jsonValue, rowValues } from "./drafts.ts";
@@ -60,7 +61,12 @@ const appendWithChildren = (connection: Connection, params: AppendParams): Promi
 };
 
 /** Codes: those of `Store.append`. */
-export const append = (connection: Connection, params: AppendParams): Promise<AppendReceipt> =>
-  (params.children ?? []).length === 0
-    ? appendTo(connection, connection, params, params.posts)
-    : appendWithChildren(connection, params);
+export const append = async (connection: Connection, params: AppendParams): Promise<AppendReceipt> => {
+  if ((params.children ?? []).length > 0) return appendWithChildren(connection, params);
+  if (connection.prepared && isPlain(params)) {
+    const receipt = await appendPlain(connection, params);
+    if (receipt !== undefined) return receipt;
+    // The function tells why not. Should it find nothing wrong by now, it appends.
+  }
+  return appendTo(connection, connection, params, params.posts);
+};

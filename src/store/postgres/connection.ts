@@ -7,6 +7,7 @@ import { StoreError, type Seal } from "../store.ts";
 import { plainSeal } from "../seal.ts";
 import { isCollision, isOtherSchema, isSpoilt, refusalOf } from "./refusal.ts";
 import { decodeText } from "./text.ts";
+import { checkSchema, shownUrl } from "./url.ts";
 
 /** What a test puts in place of the database's clock: its time, and a time for leases (ms). */
 export interface DatabaseClock {
@@ -32,6 +33,8 @@ export interface ConnectionOptions {
   readonly clock: DatabaseClock | undefined;
   /** The newest version of the schema that this code knows. */
   readonly known: number;
+  /** Whether statements are kept prepared in their connection. */
+  readonly prepared: boolean;
 }
 
 const COLLISIONS = 8;
@@ -47,18 +50,6 @@ const parsers = new Map<number, (text: string) => unknown>([
 ]);
 export const types = { getTypeParser: (type: number) => parsers.get(type) ?? decodeText } as pg.CustomTypesConfig;
 
-/** The URL as a person may see it. */
-const nameOf = (url: string): string => {
-  try {
-    const shown = new URL(url);
-    shown.password = "";
-    shown.search = "";
-    return shown.href;
-  } catch {
-    return "the Postgres database";
-  }
-};
-
 export class Connection implements Session {
   readonly name: string;
   readonly url: string;
@@ -66,22 +57,26 @@ export class Connection implements Session {
   readonly seal: Seal;
   /** Whether content is stored as it is, and so can be read as text. */
   readonly plain: boolean;
+  /** Whether statements are kept prepared in their connection. */
+  readonly prepared: boolean;
   /** The names of event types by code, as far as they were needed. */
   readonly typeNames = new Map<number, string>();
   readonly #clock: DatabaseClock | undefined;
   readonly #pool: pg.Pool;
   readonly #known: number;
-  readonly #texts = new Map<string, string>();
+  readonly #statements = new Map<string, { readonly text: string; readonly name: string }>();
   #closed: Promise<void> | undefined;
 
-  constructor({ url, schema, max, timeoutMs, seal, clock, known }: ConnectionOptions) {
-    this.name = nameOf(url);
+  constructor({ url, schema, max, timeoutMs, seal, clock, known, prepared }: ConnectionOptions) {
+    checkSchema(schema);
+    this.name = shownUrl(url);
     this.url = url;
     this.schema = schema;
     this.seal = seal;
     this.plain = seal === plainSeal;
     this.#clock = clock;
     this.#known = known;
+    this.prepared = prepared;
     this.#pool = new pg.Pool({
       connectionString: url,
       fallback_application_name: "perdure",
@@ -103,15 +98,14 @@ export class Connection implements Session {
     return this.#clock === undefined ? null : `{${String(this.#clock.now())},${String(this.#clock.leaseNow())}}`;
   }
 
-  /** Statements are written with the schema's usual name. */
-  text(sql: string): string {
-    if (this.schema === "perdure") return sql;
-    let text = this.#texts.get(sql);
-    if (text === undefined) {
-      text = inSchema(sql, this.schema);
-      this.#texts.set(sql, text);
+  /** A statement, which is written with the schema's usual name, for the driver. With a name the server plans it once. */
+  statement(sql: string, values: unknown[]): pg.QueryConfig {
+    let known = this.#statements.get(sql);
+    if (known === undefined) {
+      known = { text: inSchema(sql, this.schema), name: `perdure ${String(this.#statements.size)}` };
+      this.#statements.set(sql, known);
     }
-    return text;
+    return this.prepared && values.length > 0 ? { ...known, values } : { text: known.text, values };
   }
 
   rows<R>(sql: string, ...values: unknown[]): Promise<R[]> {
@@ -224,7 +218,7 @@ class Lent implements Session {
   }
 
   async rows<R>(sql: string, ...values: unknown[]): Promise<R[]> {
-    return (await this.#query({ text: this.#owner.text(sql), values })) as R[];
+    return (await this.#query(this.#owner.statement(sql, values))) as R[];
   }
 
   async first<R>(sql: string, ...values: unknown[]): Promise<R | undefined> {
@@ -232,12 +226,12 @@ class Lent implements Session {
   }
 
   async tuples<R extends readonly unknown[]>(sql: string, ...values: unknown[]): Promise<R[]> {
-    return (await this.#query({ text: this.#owner.text(sql), values, rowMode: "array" })) as unknown as R[];
+    return (await this.#query({ ...this.#owner.statement(sql, values), rowMode: "array" })) as unknown as R[];
   }
 
   async #query(query: pg.QueryConfig & { rowMode?: "array" }): Promise<unknown[]> {
     try {
-      return (await this.#client.query(query)).rows;
+      return (await this.#client.query<Record<string, unknown>>(query)).rows;
     } catch (error) {
       if (isSpoilt(error)) this.spoilt = true;
       throw isCollision(error) ? error : refusalOf(this.#owner.name, error);

@@ -8,7 +8,7 @@ import type { Draft, Post, Seal } from "../store.ts";
 import { encodeText } from "./text.ts";
 
 /** As migration 0001 has them. */
-const codes: Readonly<Record<EventType, number>> = {
+export const typeCodes: Readonly<Record<EventType, number>> = {
   TaskCreated: 1,
   InputTaken: 2,
   ModelCalled: 3,
@@ -34,7 +34,7 @@ export const draftValues = (seal: Seal, taskId: string, drafts: readonly Draft[]
     proofs.set(chain, index * (SALT + CHAIN) + SALT);
   }
   return [
-    `{${drafts.map((draft) => codes[draft.type]).join()}}`,
+    `{${drafts.map((draft) => typeCodes[draft.type]).join()}}`,
     `{${bodies.map((body) => body.length).join()}}`,
     Buffer.concat(bodies),
     proofs,

@@ -62,11 +62,7 @@ export const filesOf = async (connection: Connection, session: Session, row: Gua
   return files;
 };
 
-export const getFile = (
-  connection: Connection,
-  taskId: string,
-  name: string,
-): Promise<Omit<TaskFile, "name"> | null> =>
+export const getFile = (connection: Connection, taskId: string, name: string): Promise<Omit<TaskFile, "name"> | null> =>
   connection.read(async (session) => {
     const row = await findTask(session, taskId);
     if (row === undefined) return null;
@@ -78,5 +74,9 @@ export const getFile = (
 export const listFiles = async (connection: Connection, taskId: string): Promise<Omit<FileRow, "file">[]> => {
   const row = await findTask(connection, taskId);
   if (row === undefined) return [];
-  return (await connection.rows<FileRow>(LIST, row.task)).map(({ name, mediaType, size }) => ({ name, mediaType, size }));
+  return (await connection.rows<FileRow>(LIST, row.task)).map(({ name, mediaType, size }) => ({
+    name,
+    mediaType,
+    size,
+  }));
 };

@@ -64,7 +64,8 @@ export const takeOf = (connection: Connection, taskId: string, rows: readonly It
 /** `p_items, p_bytes, p_plain` of a take. */
 export const takeValues = (connection: Connection): unknown[] => [TAKE_ITEMS, TAKE_BYTES, connection.plain];
 
-const READ = "SELECT * FROM perdure.read_inbox($1::text, $2::bigint, $3::integer, $4::bigint, $5::boolean, $6::bigint[])";
+const READ =
+  "SELECT * FROM perdure.read_inbox($1::text, $2::bigint, $3::integer, $4::bigint, $5::boolean, $6::bigint[])";
 
 /** Codes: `not_owner`, `not_found`, `forgotten`. */
 export const readInbox = async (

@@ -69,7 +69,10 @@ export const readLog = async (
 };
 
 /** Codes: `not_found`, `forgotten`. */
-export const read = async (connection: Connection, params: Range & { readonly taskId: string }): Promise<Envelope[]> => {
+export const read = async (
+  connection: Connection,
+  params: Range & { readonly taskId: string },
+): Promise<Envelope[]> => {
   try {
     return (await readLog(connection, connection, params)).entries;
   } catch (error) {
@@ -85,5 +88,8 @@ export const readRedactions = async (
   taskId: string,
 ): Promise<Redaction[]> => {
   const { task } = await requireTask(connection, session, taskId);
-  return session.rows<Redaction>("SELECT n, seq, digest, chain FROM perdure.redactions WHERE task = $1 ORDER BY n", task);
+  return session.rows<Redaction>(
+    "SELECT n, seq, digest, chain FROM perdure.redactions WHERE task = $1 ORDER BY n",
+    task,
+  );
 };

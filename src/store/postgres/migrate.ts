@@ -55,6 +55,12 @@ export const versionOf = async (session: Session, { name, schema }: Connection):
   throw new StoreError("damaged", told);
 };
 
+/** Refuses (`not_found`) a database in which no store was made yet. */
+export const requireSchema = async (connection: Connection): Promise<void> => {
+  if ((await versionOf(connection, connection)) > 0) return;
+  throw new StoreError("not_found", `${connection.name} has no tasks yet, for it has no schema ${connection.schema}`);
+};
+
 /** Applies the next migration that the database lacks, if any. False when there was none. */
 const applyNext = (connection: Connection, known: readonly Migration[]): Promise<boolean> =>
   connection.write(async (session) => {

@@ -1,6 +1,6 @@
 // The Postgres store: one database, any number of processes on any number of machines.
 import { plainSeal } from "../seal.ts";
-import { StoreError, type Seal, type Store } from "../store.ts";
+import type { Seal, Store } from "../store.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
 import { claim, letGo, release, renew } from "./claims.ts";
@@ -12,21 +12,27 @@ import { follow } from "./follow.ts";
 import { post, readInbox } from "./inbox.ts";
 import { check } from "./integrity.ts";
 import { read, readRedactions } from "./log.ts";
-import { migrate, migrations } from "./migrate.ts";
+import { migrate, migrations, requireSchema } from "./migrate.ts";
 import { readRows } from "./projections.ts";
 import { redact } from "./redaction.ts";
 import { getSnapshot, putSnapshot } from "./snapshots.ts";
 import { stats } from "./stats.ts";
 import { getSecret, getTask, listTasks } from "./tasks.ts";
+import { fromUrl } from "./url.ts";
 import { Wake } from "./wake.ts";
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`. */
+  /** `postgres://user:password@host:port/database`. `schema`, `notify=off` and `max` may stand in it as parameters. */
   readonly url: string;
   /** The schema that holds the tables, made when it is not there. Lower-case letters, digits and `_`. Default `perdure`. */
   readonly schema?: string;
+  /** Whether to make the schema where it is not there; `not_found` otherwise. Default true. */
+  readonly create?: boolean;
   /** Whether changes are told with NOTIFY. Off behind a transaction pooler, which passes none on. Default true. */
   readonly notify?: boolean;
+  /** Whether statements are kept prepared in their connection. Off behind a transaction pooler that does not know them.
+   * Default: as `notify`. */
+  readonly prepared?: boolean;
   /** The most connections of the pool, beside the one that listens. Default 8. */
   readonly max?: number;
   /** The longest time until a change is noticed that nobody told of (ms). Default 1,000. */
@@ -138,20 +144,18 @@ const storeOver = (connection: Connection, wake: Wake): Store => {
   };
 };
 
-const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/;
-
 /**
  * Opens a store over a Postgres database in UTF8, and makes its schema when there is none. Any number may be open on one
- * schema. Codes: `damaged` (the schema is another's), `newer_version`, `unavailable`.
+ * schema. Codes: `damaged` (the schema is another's), `newer_version`, `unavailable`, `not_found` (`create` only).
  */
 export const openPostgresStore = async (options: PostgresOptions): Promise<Store> => {
-  const { url, schema = "perdure", notify = true, max = 8, pollMs = 1_000, timeoutMs = 30_000 } = options;
-  const { seal = plainSeal, clock } = options;
-  if (!SCHEMA.test(schema)) {
-    throw new StoreError("unavailable", `a schema is named in a-z, 0-9 and _, at most 48, not ${JSON.stringify(schema)}`);
-  }
-  const connection = new Connection({ url, schema, max, timeoutMs, seal, clock, known: migrations.length });
+  const { url, ...given } = fromUrl(options.url);
+  const { schema = given.schema ?? "perdure", notify = given.notify ?? true, max = given.max ?? 8 } = options;
+  const { pollMs = 1_000, timeoutMs = 30_000, seal = plainSeal, clock, prepared = notify } = options;
+  const known = migrations.length;
+  const connection = new Connection({ url, schema, max, timeoutMs, seal, clock, known, prepared });
   try {
+    if (options.create === false) await requireSchema(connection);
     await migrate(connection);
   } catch (error) {
     await connection.close();

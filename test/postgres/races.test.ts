@@ -1,0 +1,163 @@
+// Many connections at once: nothing is lost, doubled or left half-done, and nobody waits for ever.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkLog } from "../../src/store/check-log.ts";
+import { nodeHasher } from "../../src/store/node-hasher.ts";
+import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createDatabase, type Database } from "./database.ts";
+import { appending, claiming, claimTask, createTask, endOf, told } from "./tasks.ts";
+
+let database: Database;
+let stores: Store[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  stores = [];
+  // Opened at once on an empty database: one makes the schema, and the others wait for it.
+  stores = await Promise.all(Array.from({ length: 8 }, () => openPostgresStore({ url: database.url, max: 2 })));
+});
+
+afterAll(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  await database[Symbol.asyncDispose]();
+});
+
+const one = (): Store => stores[0] as Store;
+
+test("of eight stores that claim, each task goes to one, and each event is there once", async () => {
+  const ids = await Promise.all(Array.from({ length: 60 }, () => createTask(one(), "race")));
+  const claimed: string[] = [];
+  await Promise.all(
+    stores.map(async (store) => {
+      for (;;) {
+        const claim = await store.claim(claiming({ queues: ["race"] }));
+        if (claim === null) return;
+        claimed.push(claim.taskId);
+        let log = endOf(claim);
+        for (let n = 0; n < 5; n += 1) {
+          const params = appending(claim, log, [told(String(n)), told("and on")]);
+          await store.append(params);
+          log = params.drafts.at(-1) ?? log;
+        }
+      }
+    }),
+  );
+  expect(claimed.sort()).toEqual(ids.sort());
+  for (const taskId of ids) {
+    const [entries, row] = [await one().read({ taskId }), await one().getTask({ taskId })];
+    expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 11 }, (_, index) => index + 1));
+    if (row === null) throw new Error("a task is gone");
+    expect(checkLog({ taskId, entries, redactions: [], row, hasher: nodeHasher })).toEqual([]);
+  }
+  expect(await one().check()).toEqual([]);
+});
+
+test("of eight appends to one log at the same seq one is taken, plain or carrying", async () => {
+  const taskId = await createTask(one());
+  const claim = await claimTask(one(), taskId);
+  let log = endOf(claim);
+  for (const more of [{}, { columns: { priority: 3 } }, { taken: 0 }, { inboxSeen: 0 }]) {
+    const tried = stores.map((store, n) => ({ store, params: appending(claim, log, [told(String(n))], more) }));
+    const outcomes = await Promise.allSettled(tried.map(({ store, params }) => store.append(params)));
+    const taken = outcomes.flatMap(({ status }, index) => (status === "fulfilled" ? [index] : []));
+    expect(taken).toHaveLength(1);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "conflict" });
+    }
+    log = tried[taken[0] ?? 0]?.params.drafts.at(-1) ?? log;
+  }
+  expect(await one().read({ taskId })).toHaveLength(5);
+});
+
+test("tasks that post to each other, all at once, do not wait in a circle", async () => {
+  const ids = await Promise.all(Array.from({ length: 8 }, () => createTask(one())));
+  const claims = await Promise.all(ids.map((taskId) => claimTask(one(), taskId)));
+  const logs = claims.map(endOf);
+  for (let round = 0; round < 4; round += 1) {
+    await Promise.all(
+      stores.map(async (store, index) => {
+        const claim = claims[index];
+        const log = logs[index];
+        if (claim === undefined || log === undefined) throw new Error("a claim for each store");
+        const posts = ids.map((taskId) => ({
+          ...{ taskId, by: claim.taskId, key: `${String(index)} ${String(round)}` },
+          item: { type: "Say" as const, text: "hello" },
+        }));
+        // In an order of its own.
+        const params = appending(claim, log, [told("all")], { posts: posts.slice(index).concat(posts.slice(0, index)) });
+        await store.append(params);
+        logs[index] = params.drafts.at(-1) ?? log;
+      }),
+    );
+  }
+  for (const claim of claims) {
+    const inbox = await one().readInbox(claim);
+    expect(inbox.map(({ seq }) => seq)).toEqual(Array.from({ length: 32 }, (_, index) => index + 1));
+    expect(new Set(inbox.map(({ key }) => key)).size).toBe(32);
+  }
+});
+
+test("a post that races with the Waiting of its task wakes it, or is seen by it", async () => {
+  const queue = "parks";
+  for (let round = 0; round < 12; round += 1) {
+    const taskId = await createTask(one(), queue);
+    const claim = await claimTask(one(), taskId);
+    const columns = { status: "waiting", waitingOn: "input" } as const;
+    const waits = { type: "Waiting", on: "input", detail: {} } as const;
+    const parking = async (): Promise<"parked" | "seen"> => {
+      try {
+        await one().append(appending(claim, endOf(claim), [waits], { columns, inboxSeen: 0 }));
+        await one().release({ ...claim, kind: "parked", inboxSeen: 0 });
+        return "parked";
+      } catch (error) {
+        expect(error).toMatchObject({ code: "inbox_moved" });
+        return "seen";
+      }
+    };
+    const item = { type: "Say", text: "a" } as const;
+    const [how] = await Promise.all([parking(), stores[1]?.post({ taskId, by: "local:root", key: "k", item })]);
+    if (how === "parked") expect((await one().claim(claiming({ queues: [queue] })))?.taskId).toBe(taskId);
+    else expect(await one().readInbox(claim)).toHaveLength(1);
+  }
+});
+
+test("a redaction that races with appends is seen by the next of them", async () => {
+  const taskId = await createTask(one());
+  const claim = await claimTask(one(), taskId);
+  const first = appending(claim, endOf(claim), [told("secret")]);
+  await one().append(first);
+  const redacting = one().redact({ taskId, seqs: [2], secret: new Uint8Array(32) });
+  let log: { seq: number; chain: Uint8Array } = first.drafts.at(-1) ?? endOf(claim);
+  const refusal = await (async (): Promise<unknown> => {
+    for (;;) {
+      const params = appending(claim, log, [told("more")]);
+      try {
+        await (stores[1] as Store).append(params);
+      } catch (error) {
+        return error;
+      }
+      log = params.drafts.at(-1) ?? log;
+    }
+  })();
+  expect(refusal).toMatchObject({ code: "redacted" });
+  const { revision } = await redacting;
+  await one().append(appending({ ...claim, revision }, log, [told("again")]));
+});
+
+test("a fork that is made while its source is redacted has its revision raised too, or comes after", async () => {
+  for (let round = 0; round < 8; round += 1) {
+    const source = await createTask(one());
+    const claim = await claimTask(one(), source);
+    await one().append(appending(claim, endOf(claim), [told("secret")]));
+    const fork = { ...(await one().exportTask({ taskId: await createTask(one()) })) };
+    const row = fork.row;
+    const columns = { ...row, requires: [...row.requires], historyFrom: source };
+    const taskId = `fork-${String(round)}-${source}`;
+    const importing = (stores[1] as Store).importTask({ taskId, bundle: fork, secret: new Uint8Array(32), columns, rows: [] });
+    await Promise.all([importing, one().redact({ taskId: source, seqs: [2], secret: new Uint8Array(32) })]);
+    // Whichever came first, the fork's next redaction of its source reaches it.
+    const before = (await one().getTask({ taskId }))?.revision ?? 0;
+    await one().redact({ taskId: source, seqs: [1], secret: new Uint8Array(32) });
+    expect((await one().getTask({ taskId }))?.revision).toBe(before + 1);
+  }
+});
