@@ -6,7 +6,7 @@ import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import { StoreError, type Store } from "../../src/store/store.ts";
 import { withClient } from "./database.ts";
 import { startServer, type Server } from "./server.ts";
-import { appending, claimTask, createTask, endOf, told } from "./tasks.ts";
+import { appending, claimTask, createTask, creation, endOf, told } from "./tasks.ts";
 
 let server: Server;
 
@@ -49,7 +49,7 @@ const cut = async (taskId: string, work: () => Promise<unknown>): Promise<unknow
 test.each([
   ["a plain append", {}],
   ["an append that carries", { columns: { priority: 1 } }],
-  ["an append with a child", { children: [] }],
+  ["an append to be looked into", { inboxSeen: 0 }],
 ])("%s whose backend is terminated is unavailable, did nothing, and can be sent again", async (_, more) => {
   const store = await openPostgresStore({ url: server.url });
   const taskId = await createTask(store);
@@ -58,6 +58,19 @@ test.each([
   expect(await cut(taskId, () => store.append(params))).toEqual(unavailable);
   expect((await store.append(params)).lastSeq).toBe(2);
   expect(await store.read({ taskId })).toHaveLength(2);
+  await store.close();
+});
+
+test("an append with a child, of several statements, whose backend is terminated did nothing, child included", async () => {
+  const store = await openPostgresStore({ url: server.url });
+  const taskId = await createTask(store);
+  const claim = await claimTask(store, taskId);
+  const child = creation("default");
+  const params = appending(claim, endOf(claim), [told("a")], { children: [child] });
+  expect(await cut(taskId, () => store.append(params))).toEqual(unavailable);
+  expect(await store.getTask({ taskId: child.task.taskId })).toBeNull();
+  await store.append(params);
+  expect(await store.getTask({ taskId: child.task.taskId })).toMatchObject({ lastSeq: 1 });
   await store.close();
 });
 
@@ -105,7 +118,9 @@ test("a server that dies and comes back: what was acknowledged is there, and sto
   await hears.promise;
   await server.kill();
   expect(await writer).toEqual(unavailable);
-  await expect(store.post({ taskId, by: "a:b", key: "k", item: { type: "Say", text: "a" } })).rejects.toEqual(unavailable);
+  await expect(store.post({ taskId, by: "a:b", key: "k", item: { type: "Say", text: "a" } })).rejects.toEqual(
+    unavailable,
+  );
   await expect(openPostgresStore({ url: server.url })).rejects.toMatchObject({ code: "unavailable" });
   await server.start();
   const entries = await untilBack(() => store.read({ taskId }));
@@ -151,7 +166,9 @@ test("a server that has become read-only is unavailable, and its connection is n
     expect(refusal).toEqual(unavailable);
     if ((refusal as StoreError).message.includes("read-only")) break;
   }
-  await withClient(server.url, (client) => client.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`));
+  await withClient(server.url, (client) =>
+    client.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`),
+  );
   // No connection was ended this time: the store has dropped the one that answered so.
   expect(await posting()).toMatchObject({ seq: 1 });
   expect(await pid()).not.toEqual(before);
@@ -159,7 +176,7 @@ test("a server that has become read-only is unavailable, and its connection is n
 });
 
 test("a statement that is not answered in time is unavailable", async () => {
-  const store = await openPostgresStore({ url: server.url, timeoutMs: 300 });
+  const store = await openPostgresStore({ url: server.url, timeoutMs: 3_000 });
   const taskId = await createTask(store);
   await withClient(server.url, async (client) => {
     await client.query("BEGIN");
@@ -172,7 +189,7 @@ test("a statement that is not answered in time is unavailable", async () => {
 });
 
 test("a pool with no connection free is unavailable after a while, and good again after", async () => {
-  const store = await openPostgresStore({ url: server.url, max: 1, timeoutMs: 300 });
+  const store = await openPostgresStore({ url: server.url, max: 1, timeoutMs: 3_000 });
   const taskId = await createTask(store);
   await withClient(server.url, async (client) => {
     await client.query("BEGIN");

@@ -84,7 +84,9 @@ test("tasks that post to each other, all at once, do not wait in a circle", asyn
           item: { type: "Say" as const, text: "hello" },
         }));
         // In an order of its own.
-        const params = appending(claim, log, [told("all")], { posts: posts.slice(index).concat(posts.slice(0, index)) });
+        const params = appending(claim, log, [told("all")], {
+          posts: posts.slice(index).concat(posts.slice(0, index)),
+        });
         await store.append(params);
         logs[index] = params.drafts.at(-1) ?? log;
       }),
@@ -153,7 +155,13 @@ test("a fork that is made while its source is redacted has its revision raised t
     const row = fork.row;
     const columns = { ...row, requires: [...row.requires], historyFrom: source };
     const taskId = `fork-${String(round)}-${source}`;
-    const importing = (stores[1] as Store).importTask({ taskId, bundle: fork, secret: new Uint8Array(32), columns, rows: [] });
+    const importing = (stores[1] as Store).importTask({
+      taskId,
+      bundle: fork,
+      secret: new Uint8Array(32),
+      columns,
+      rows: [],
+    });
     await Promise.all([importing, one().redact({ taskId: source, seqs: [2], secret: new Uint8Array(32) })]);
     // Whichever came first, the fork's next redaction of its source reaches it.
     const before = (await one().getTask({ taskId }))?.revision ?? 0;

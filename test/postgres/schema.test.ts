@@ -118,5 +118,8 @@ test.each([
   ['postgres://h/d?schema=a"b', "a schema is named in"],
   ["postgres//h", "cannot be read"],
 ])("%s is refused before anything is asked of a server", async (url, says) => {
-  await expect(openPostgresStore({ url })).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining(says) });
+  await expect(openPostgresStore({ url })).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining(says),
+  });
 });

@@ -5,7 +5,7 @@ import type { Event } from "../../src/core/events.ts";
 import { columnsOf } from "../../src/core/project.ts";
 import { createState } from "../../src/core/fold.ts";
 import { nodeHasher } from "../../src/store/node-hasher.ts";
-import type { AppendParams, Claim, ClaimParams, Draft, Store } from "../../src/store/store.ts";
+import type { AppendParams, Claim, ClaimParams, CreateParams, Draft, Store } from "../../src/store/store.ts";
 
 export const LEASE_MS = 600_000;
 
@@ -32,13 +32,15 @@ export const told = (text: string): Event => ({
 export const draftsAfter = (log: { seq: number; chain: Uint8Array }, events: readonly Event[]): Draft[] =>
   sealEvents(nodeHasher, log, events, () => new Uint8Array(randomBytes(16)));
 
-export const createTask = async (store: Store, queue = "default", taskId: string = randomUUID()): Promise<string> => {
+export const creation = (queue: string, taskId: string = randomUUID()): CreateParams => {
   const columns = { ...columnsOf(createState(taskId, { seq: 1, at: 0, event: created(taskId) })), queue };
   const drafts = draftsAfter({ seq: 0, chain: FIRST_CHAIN }, [created(taskId)]);
   const task = { taskId, secret: new Uint8Array(randomBytes(32)), columns, rows: [] };
-  await store.createTask({ task, drafts, items: [] });
-  return taskId;
+  return { task, drafts, items: [] };
 };
+
+export const createTask = async (store: Store, queue = "default", taskId?: string): Promise<string> =>
+  (await store.createTask(creation(queue, taskId))).taskId;
 
 export const claiming = (over: Partial<ClaimParams> = {}): ClaimParams => ({
   worker: "w",
