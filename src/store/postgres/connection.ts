@@ -65,6 +65,7 @@ export class Connection implements Session {
   readonly #pool: pg.Pool;
   readonly #known: number;
   readonly #statements = new Map<string, { readonly text: string; readonly name: string }>();
+  readonly #running = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
   constructor({ url, schema, max, timeoutMs, seal, clock, known, prepared }: ConnectionOptions) {
@@ -157,8 +158,14 @@ export class Connection implements Session {
     }
   }
 
-  async #lend<T>(work: (session: Lent) => Promise<T>): Promise<T> {
-    if (this.#closed !== undefined) throw this.closedError();
+  #lend<T>(work: (session: Lent) => Promise<T>): Promise<T> {
+    if (this.#closed !== undefined) return Promise.reject(this.closedError());
+    const running = this.#lent(work).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
+  }
+
+  async #lent<T>(work: (session: Lent) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw refusalOf(this.name, error);
     });
@@ -198,9 +205,13 @@ export class Connection implements Session {
     return new StoreError("unavailable", `${this.name}: this store was closed`);
   }
 
-  /** Repeatable. What is under way is waited for. */
+  /** Repeatable. What is under way is waited for: the pool forgets whoever waits for a connection when it ends. */
   close(): Promise<void> {
-    this.#closed ??= this.#pool.end();
+    const end = async (): Promise<void> => {
+      while (this.#running.size > 0) await Promise.allSettled(this.#running);
+      await this.#pool.end();
+    };
+    this.#closed ??= end();
     return this.#closed;
   }
 }

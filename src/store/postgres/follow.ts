@@ -25,7 +25,12 @@ export async function* follow(
     while (!stop.aborted) {
       // Made before the log is read, so that no change falls in between.
       moved = Promise.withResolvers();
-      const { entries, ended } = await readLog(connection, connection, { taskId, after, limit: PAGE });
+      const page = await readLog(connection, connection, { taskId, after, limit: PAGE }).catch((error: unknown) => {
+        if (stop.aborted) return null;
+        throw error;
+      });
+      if (page === null) return;
+      const { entries, ended } = page;
       for (const entry of entries) {
         if (stop.aborted) return;
         after = entry.seq;

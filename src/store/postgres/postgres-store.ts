@@ -127,8 +127,14 @@ const storeOver = (connection: Connection, wake: Wake): Store => {
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     closing.abort();
-    await wake.close();
-    await connection.close();
+    // Idle connections keep no process alive; one that waits for them to close is not to end before.
+    const alive = setInterval(() => undefined, 60_000);
+    try {
+      await wake.close();
+      await connection.close();
+    } finally {
+      clearInterval(alive);
+    }
   };
   return {
     name: connection.name,
