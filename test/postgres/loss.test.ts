@@ -97,6 +97,11 @@ test("a server that dies and comes back: what was acknowledged is there, and sto
   const taskId = await createTask(store);
   const claim = await claimTask(store, taskId);
   const [heard, hears] = [new Set<string | null>(), Promise.withResolvers<undefined>()];
+  const following = new AbortController();
+  const followed: number[] = [];
+  const follower = (async (): Promise<void> => {
+    for await (const { seq } of other.follow({ taskId, signal: following.signal })) followed.push(seq);
+  })();
   const stop = other.subscribe((id, only) => {
     heard.add(id);
     if (id === taskId && only === "log") hears.resolve(undefined);
@@ -139,7 +144,10 @@ test("a server that dies and comes back: what was acknowledged is there, and sto
   for (let key = 0; !done; key += 1) {
     await untilBack(() => store.post({ taskId, by: "a:b", key: `k${String(key)}`, item: { type: "Say", text: "a" } }));
   }
-  await store.append(appending(claim, last, [told("on")]));
+  await store.append(appending(claim, last, [{ type: "TaskEnded", outcome: "done" }]));
+  // It was not told that the server was gone for a while, and missed nothing.
+  await follower;
+  expect(followed).toEqual(Array.from({ length: last.seq + 1 }, (_, index) => index + 1));
   stop();
   await Promise.all([store.close(), other.close()]);
 });
@@ -152,7 +160,10 @@ test("a server that has become read-only is unavailable, and its connection is n
   const store = await openPostgresStore({ url: url.href, max: 1 });
   const taskId = await createTask(store);
   const pid = async (): Promise<unknown> =>
-    withClient(server.url, async (client) => (await client.query(`${backends} AND datname = $1`, [database])).rows);
+    withClient(
+      server.url,
+      async (client) => (await client.query<{ pid: number }>(`${backends} AND datname = $1`, [database])).rows,
+    );
   const before = await pid();
   const set = (to: string) =>
     withClient(server.url, async (client) => {

@@ -169,3 +169,15 @@ test("a fork that is made while its source is redacted has its revision raised t
     expect((await one().getTask({ taskId }))?.revision).toBe(before + 1);
   }
 });
+
+test("a redaction vacuums the tables that held the words", async () => {
+  const taskId = await createTask(one());
+  const claim = await claimTask(one(), taskId);
+  await one().append(appending(claim, endOf(claim), [told("secret")]));
+  const counts = async (): Promise<Record<string, unknown>[]> =>
+    database.query(`SELECT relname, vacuum_count::integer AS n FROM pg_stat_user_tables
+      WHERE relname IN ('events', 'inbox', 'secrets', 'snapshots') ORDER BY relname`);
+  const before = await counts();
+  await one().redact({ taskId, seqs: [2], secret: new Uint8Array(32) });
+  expect(await counts()).toEqual(before.map(({ relname, n }) => ({ relname, n: Number(n) + 1 })));
+});

@@ -1,6 +1,6 @@
 // Claims: which task is next, who may append to it, and for how long, by the database's clock. A claim commits before
 // anything is loaded; the load is one statement, and so of one moment.
-import type { Claim, ClaimParams, ReleaseParams } from "../store.ts";
+import { StoreError, type Claim, type ClaimParams, type ReleaseParams } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { bodyText, takeOf, takeValues, type ItemRow } from "./inbox.ts";
 import { bodyColumn, namesOf } from "./log.ts";
@@ -42,7 +42,7 @@ type Loaded = readonly [what: number, seq: number, at: number, type: number, bod
 
 interface LoadedTask {
   readonly chain: string;
-  readonly secret: string;
+  readonly secret: string | null;
   readonly epoch: number;
   readonly version: number;
   readonly holds: number | null;
@@ -71,6 +71,7 @@ const load = async (
   if (first === undefined) return null;
   const task = JSON.parse(first[4]) as LoadedTask;
   connection.requireKnown(task.version);
+  if (task.secret === null) throw new StoreError("damaged", `task ${taskId} of ${connection.name} has lost its secret`);
   const kept = rows.find(([what]) => what === SNAPSHOT);
   const events = rows.filter(([what]) => what > ITEM);
   const nameOf = await namesOf(

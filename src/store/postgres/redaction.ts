@@ -122,7 +122,7 @@ const VACUUMED = ["events", "inbox", "snapshots", "secrets"];
 /** Frees what held the words. Best effort: a user who may not, or a reader that stays, leaves it to autovacuum. */
 const vacuum = async (connection: Connection): Promise<void> => {
   const names = VACUUMED.map((table) => `perdure.${table}`).join(", ");
-  await connection.rows(`VACUUM (SKIP_LOCKED, INDEX_CLEANUP AUTO) ${names}`).catch(() => undefined);
+  await connection.rows(`VACUUM (SKIP_LOCKED) ${names}`).catch(() => undefined);
 };
 
 /** Codes: `not_found`, `forgotten`, `newer_version`, `damaged`. */
