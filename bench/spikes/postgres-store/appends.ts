@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import pg from "pg";
 import { openPostgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import type { AppendParams } from "../../../src/store/store.ts";
+import { costPerCycle, runLoop } from "../../steady-loop.ts";
 import { best, median } from "../postgres/measure.ts";
 import { appendsOf, begin, type Claimed } from "./loop.ts";
 
@@ -44,8 +45,16 @@ const byHand = async (client: pg.Client, task: number, { fence, drafts, rows }: 
 /** CPU time (us) so far: of this process, and of these backends. A busy machine changes it less than the clock's. */
 const cpuOf = (pids: readonly number[]): readonly [client: number, server: number] => {
   const { user, system } = process.cpuUsage();
-  const used = pids.map((pid) => Number(readFileSync(`/proc/${String(pid)}/schedstat`, "utf8").split(" ")[0]) / 1000);
+  const used = pids.map((pid) => Number(openStat(pid).split(" ")[0]) / 1000);
   return [user + system, used.reduce((sum, one) => sum + one, 0)];
+};
+
+const openStat = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${String(pid)}/schedstat`, "utf8");
+  } catch {
+    return "0"; // A connection that the pool has let go.
+  }
 };
 
 const ways = ["hand", "store"] as const;
@@ -132,4 +141,24 @@ export const measureAppends = async (url: string, connections: number, rounds: n
       `  ${way}: ${speed} cycles/s; CPU us per cycle, client ${client?.toFixed(0)}, server ${server?.toFixed(0)}`,
     );
   }
+};
+
+const LOOP = 300;
+const WARM = 50;
+
+/** One task run by the runner, of the appends that it makes when they are written by hand. */
+export const measureSteadyLoop = async (url: string, rounds: number): Promise<void> => {
+  const arena = await openArena(url, 1);
+  const store = await openPostgresStore({ url });
+  const figures: { readonly hand: number; readonly loop: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const { speed: hand } = await turn(arena, "hand", round);
+    const loop = 1_000 / costPerCycle(await runLoop(store, { cycles: LOOP }), WARM, LOOP);
+    figures.push({ hand, loop });
+  }
+  await arena.close();
+  await store.close();
+  const ratio = median(figures.map(({ hand, loop }) => loop / hand)).toFixed(2);
+  const [loop, hand] = [median(figures.map((each) => each.loop)), median(figures.map((each) => each.hand))];
+  console.log(`steady loop, one task: ${loop.toFixed(0)} cycles/s, by hand ${hand.toFixed(0)}, ratio ${ratio}`);
 };

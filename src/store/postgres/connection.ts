@@ -92,6 +92,8 @@ export class Connection implements Session {
     });
     // An idle connection that ends (a restart of the server) is no error: the pool has dropped it.
     this.#pool.on("error", () => undefined);
+    // Whoever waits for a statement hears of a lost connection by it; without a listener the process would end.
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   /** What functions take as `p_clock`: null for the database's own. */
@@ -169,14 +171,10 @@ export class Connection implements Session {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw refusalOf(this.name, error);
     });
-    // Whoever waits for a statement hears of a lost connection by it; without a listener the process would end.
-    const ignore = (): void => undefined;
-    client.on("error", ignore);
     const lent = new Lent(this, client);
     try {
       return await work(lent);
     } finally {
-      client.off("error", ignore);
       client.release(lent.spoilt);
     }
   }
