@@ -60,5 +60,7 @@ export {
   type ToolContext,
   type ToolOutput,
 } from "./plugins/plugin.ts";
-export { openSqliteStore, type SqliteOptions } from "./store/sqlite/sqlite-store.ts";
+export type { PostgresOptions } from "./store/postgres/postgres-store.ts";
+export type { SqliteOptions } from "./store/sqlite/sqlite-store.ts";
 export { StoreError, type PostReceipt, type Store, type StoreCode, type TaskRow } from "./store/store.ts";
+export { openPostgresStore, openSqliteStore } from "./stores.ts";

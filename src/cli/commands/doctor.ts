@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import { everyTask } from "../../client/every-task.ts";
 import type { TaskRow } from "../../store/store.ts";
+import { isPostgresUrl } from "../../stores.ts";
 import { packageVersion } from "../../versions.ts";
 import { prepareAgents } from "../agents.ts";
 import { defineCommand, type CommonValues } from "../command.ts";
@@ -59,7 +60,8 @@ const waits = (row: TaskRow): string | null => {
 
 const databaseLine = async (program: Program, options: CommonValues): Promise<string> => {
   const { db } = (await loadSettings(program, options)).settings;
-  if (!existsSync(db)) return `${relative(program.cwd, db)} is not there yet: perdure run makes it`;
+  if (!isPostgresUrl(db) && !existsSync(db))
+    return `${relative(program.cwd, db)} is not there yet: perdure run makes it`;
   await using session = await openSession(program, options);
   const faults = await session.store.check();
   if (faults.length > 0) throw new Error(faults.map(({ what }) => what).join("; "));
