@@ -1,25 +1,11 @@
 // The schema: numbered SQL files, each applied in one transaction under an advisory lock, with the version that the
 // database keeps. Safe to be killed at any point and run again, and to be run by several processes at once.
-import { readdirSync, readFileSync } from "node:fs";
+import { readMigrations, type Migration } from "../migration.ts";
 import { StoreError } from "../store.ts";
 import { inSchema, type Connection, type Session } from "./connection.ts";
 
-/** Brings a database from `version` - 1 to `version`. */
-export interface Migration {
-  readonly version: number;
-  readonly sql: string;
-}
-
-const folder = new URL("./migrations/", import.meta.url);
-
 /** What this code knows, in order, from version 1 on. */
-export const migrations: readonly Migration[] = readdirSync(folder)
-  .sort()
-  .map((file, index) => {
-    const version = Number(file.slice(0, 4));
-    if (version !== index + 1) throw new Error(`migration ${file} is out of order`);
-    return { version, sql: readFileSync(new URL(file, folder), "utf8") };
-  });
+export const migrations = readMigrations(new URL("./migrations/", import.meta.url));
 
 interface Found {
   readonly encoding: string;
