@@ -119,5 +119,6 @@ export const runScenario = async (options: ScenarioOptions): Promise<ScenarioRes
   const { effects, sent } = world;
   const evidence = { store, taskId: TASK, reducers: world.reducers, effects, sent, accepted: person.accepted };
   faults.push(...(await judge({ ...evidence, idempotent: world.idempotent })));
+  scheduler.close();
   return { faults, trace: scheduler.trace, log: printLog(await system.read(TASK)), notes: system.notes };
 };

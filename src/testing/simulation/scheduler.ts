@@ -46,9 +46,12 @@ interface Pending {
 interface Sleeper extends Pending {
   readonly at: number;
   readonly order: number;
+  /** Listens for its abort no more: a signal that follows others is kept for as long as somebody listens to it. */
+  readonly forget: () => void;
 }
 
-const never = new Promise<never>(() => undefined);
+/** A new one each time: what waits for a promise that never resolves is kept for as long as that promise is. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
 /** The error by which a port says that nobody knows what happened. */
 export type Unavailable = (port: string) => Error;
@@ -79,7 +82,7 @@ export class Scheduler {
 
   /** A port call of an actor: waits to be picked, then happens, or meets its fault. */
   port<T>(actor: Actor, port: string, act: () => Promise<T> | T): Promise<T> {
-    if (!actor.alive) return never;
+    if (!actor.alive) return never();
     return new Promise<T>((resolve, reject) => {
       const run = (): void => {
         const call = { n: this.trace.length, actor: actor.name, port };
@@ -100,7 +103,7 @@ export class Scheduler {
 
   async #happen<T>(actor: Actor, port: string, fault: Fault | null, act: () => Promise<T> | T): Promise<T> {
     if (fault === "crash_before") this.crash(actor);
-    if (!actor.alive) return never;
+    if (!actor.alive) return never();
     if (fault === "fail") throw this.#options.unavailable(port);
     if (fault === "delay") await this.sleep(actor, this.#options.delayMs);
     if (fault === "twice") await act();
@@ -124,13 +127,21 @@ export class Scheduler {
     if (!actor.alive) return;
     actor.alive = false;
     this.#ready = this.#ready.filter((pending) => pending.actor !== actor);
+    for (const sleeper of this.#sleepers) if (sleeper.actor === actor) sleeper.forget();
     this.#sleepers = this.#sleepers.filter((sleeper) => sleeper.actor !== actor);
     this.#options.onCrash(actor);
   }
 
+  /** The run is over: whoever still sleeps is let go. */
+  close(): void {
+    for (const sleeper of this.#sleepers) sleeper.forget();
+    this.#sleepers = [];
+    this.#ready = [];
+  }
+
   /** Resolves after `ms` of virtual time. */
   sleep(actor: Actor, ms: number, signal?: AbortSignal): Promise<void> {
-    if (!actor.alive) return never;
+    if (!actor.alive) return never();
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
         reject(signal.reason as Error);
@@ -140,11 +151,12 @@ export class Scheduler {
         this.#sleepers = this.#sleepers.filter((candidate) => candidate !== sleeper);
         reject(signal?.reason as Error);
       };
+      const forget = (): void => signal?.removeEventListener("abort", onAbort);
       const run = (): void => {
-        signal?.removeEventListener("abort", onAbort);
+        forget();
         resolve();
       };
-      const sleeper: Sleeper = { actor, run, at: this.now + Math.max(0, ms), order: this.#order };
+      const sleeper: Sleeper = { actor, run, at: this.now + Math.max(0, ms), order: this.#order, forget };
       this.#order += 1;
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#sleepers.push(sleeper);

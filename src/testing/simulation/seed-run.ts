@@ -210,5 +210,6 @@ export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promis
   const snapshots = result.trace.filter(({ port }) => port === "store.putSnapshot").length;
   const row = await store.getTask({ taskId: TASK });
   const met = meet(result, people, snapshots, Math.max(0, (row?.fence ?? 1) - 1));
+  scheduler.close();
   return { ...result, seed, traceHash: traceHash(result), met };
 };
