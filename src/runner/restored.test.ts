@@ -1,5 +1,6 @@
 // Tasks of a database that was restored from a backup: nothing goes on by itself, and the log tells the person why.
 import { describe, expect, it } from "vitest";
+import type { Plugin } from "../plugins/plugin.ts";
 import { beginEpoch } from "../store/memory/restore.ts";
 import { at } from "../testing/fault-plans.ts";
 import { call, core } from "../testing/given.ts";
@@ -144,6 +145,26 @@ describe("a task of a restored database", () => {
     expect(await harness.row()).toMatchObject({ outcome: "cancelled", restoredFrom: BACKUP_AT });
     await harness.post({ type: "Say", text: "Once more." });
     await harness.rest();
+    expect(await harness.row()).toMatchObject({ reason: "restored", restoredFrom: null });
+    expect(harness.sent).toEqual([]);
+  });
+
+  it("pauses too where something is said between that wait and the release", async () => {
+    const said: Promise<unknown>[] = [];
+    const speaks: Plugin = {
+      ...{ name: "speaks", version: "1" },
+      hooks: {
+        waiting: async () => {
+          if (said.length > 0) return;
+          said.push(harness.post({ type: "Say", text: "Once more." }));
+          await said[0];
+        },
+      },
+    };
+    const harness = await stoppedAt("model.stream", { script: ["Hello."], plugins: [speaks] });
+    await harness.post({ type: "Cancel" });
+    await restore(harness);
+    expect(said).toHaveLength(1);
     expect(await harness.row()).toMatchObject({ reason: "restored", restoredFrom: null });
     expect(harness.sent).toEqual([]);
   });
