@@ -47,7 +47,11 @@ export const walls = [
   { files: "http/**", may: ["client/**", "core/**"], packages: any },
   { files: "config/**", may: ["core/**", ...ports], packages: any },
 
-  { files: "library/**", may: ["**"], packages: any },
+  {
+    files: "library/**",
+    may: ["core/**", ...ports.map((port) => port.replace(/[^/]*$/, "**")), "{client,config,runner,worker}/**", "*.ts"],
+    packages: any,
+  },
   { files: "*.ts", may: ["**"], packages: any },
   { files: "cli/**", may: ["**"], packages: any },
   { files: "testing/**", may: ["**"], packages: any },

@@ -36,6 +36,7 @@ export default defineConfig({
           name: "system",
           include: ["test/**/*.test.ts"],
           exclude: quick,
+          globalSetup: "test/postgres/global-setup.ts",
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

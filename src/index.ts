@@ -20,7 +20,18 @@ export type { Content, ContentPart, Message, Reply } from "./core/messages.ts";
 export type { ModelRequest, RequestTool } from "./core/request.ts";
 export type { Reducer, TaskState } from "./core/state.ts";
 export { ExecError, type Exec, type ExecCode } from "./exec/exec.ts";
-export { ModelError, type Model, type ModelContext, type ModelPart, type ModelReply } from "./model/model.ts";
+export {
+  ModelError,
+  type Model,
+  type ModelContext,
+  type ModelPart,
+  type ModelReply,
+  type Price,
+  type Prices,
+} from "./model/model.ts";
+export { createAiSdkModel, type AiSdkOptions } from "./model/ai-sdk/ai-sdk.ts";
+export { fileRules, type FileRules } from "./model/ai-sdk/file-rules.ts";
+export { ModelSetupError, openNamedModel, type Secrets } from "./model/ai-sdk/named.ts";
 export {
   createRuntime,
   type NewTaskOptions,
@@ -32,13 +43,16 @@ export type { Delta, FollowOptions, PostOptions, StreamPart, Task } from "./libr
 export { createDemoModel } from "./model/demo/demo.ts";
 export { createScriptedModel } from "./model/scripted/scripted.ts";
 export { definePlugin, defineTool } from "./plugins/define.ts";
+export { ask } from "./plugins/ask/ask.ts";
 export { fs } from "./plugins/fs/fs.ts";
+export { plan } from "./plugins/plan/plan.ts";
 export {
   NothingHappened,
   type Hooks,
   type InputOf,
   type InputSchema,
   type NewRecord,
+  type Parked,
   type Plugin,
   type Receipt,
   type TaskView,
@@ -46,5 +60,7 @@ export {
   type ToolContext,
   type ToolOutput,
 } from "./plugins/plugin.ts";
-export { openSqliteStore, type SqliteOptions } from "./store/sqlite/sqlite-store.ts";
+export type { PostgresOptions } from "./store/postgres/postgres-store.ts";
+export type { SqliteOptions } from "./store/sqlite/sqlite-store.ts";
 export { StoreError, type PostReceipt, type Store, type StoreCode, type TaskRow } from "./store/store.ts";
+export { openPostgresStore, openSqliteStore } from "./stores.ts";

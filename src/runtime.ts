@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { gunzipSync, gzip } from "node:zlib";
 import { promisify } from "node:util";
 import type { Exec } from "./exec/exec.ts";
-import type { Model } from "./model/model.ts";
+import type { Model, Prices } from "./model/model.ts";
+import { estimatePrice } from "./model/prices.ts";
 import { ModelQueue, type SlotLimits } from "./model/queue.ts";
 import type { PreparedAgent } from "./plugins/plugin.ts";
 import { defaultLimits, type Random, type RunnerClock, type RunnerLimits, type RunnerPorts } from "./runner/ports.ts";
@@ -75,6 +76,8 @@ export interface RuntimeParts {
   readonly slots?: SlotLimits;
   readonly limits?: Partial<RunnerLimits>;
   readonly watcher?: Watcher;
+  /** What models cost, for estimates in the log. */
+  readonly prices?: Prices;
 }
 
 /** What a runner or worker of this process works with. */
@@ -90,6 +93,7 @@ export const createRunnerPorts = (parts: RuntimeParts): RunnerPorts => ({
   clock: systemRunnerClock,
   random: systemRandom(),
   slots: new ModelQueue(parts.slots ?? { concurrency: 4, perPrincipal: 4 }),
+  price: (model, tokens) => estimatePrice(parts.prices ?? {}, model, tokens),
   watcher: parts.watcher ?? {},
   limits: { ...defaultLimits, ...parts.limits },
   build: parts.build ?? processBuild,

@@ -23,6 +23,25 @@ const script: Scripted[] = [
   { calls: [{ name: "put", value: "g" }] },
   { text: "second answer" },
 ];
+/** Plan updates of which the second is stale, a goal that makes another leg, and two questions beside a write. */
+const asking: Scripted[] = [
+  {
+    calls: [
+      { name: "plan_update", value: "a" },
+      { name: "plan_update", value: "b" },
+      { name: "goal_set", value: "c" },
+    ],
+  },
+  { text: "not yet" },
+  {
+    calls: [
+      { name: "ask", value: "d" },
+      { name: "put", value: "e" },
+      { name: "ask", value: "f" },
+    ],
+  },
+  { calls: [{ name: "plan_update", value: "g" }] },
+];
 const says = ["do it", "and once more"];
 
 const describeFailure = ({ injected, result }: ExhaustiveFailure): string => {
@@ -50,5 +69,11 @@ describe("a scripted task, cut at every port call and resumed", () => {
     console.log(`${String(report.runs)} runs with at most two faults in ${String(report.calls)} port calls or after`);
     expect(report.failures.slice(0, 3).map(describeFailure).join("\n\n")).toBe("");
     expect(report.runs).toBeGreaterThan((report.calls * 5) ** 2 / 2);
+  });
+
+  it("keeps every promise while it plans, sets goals and asks", async () => {
+    const report = await runExhaustively({ seed: 1, script: asking, says: ["do it"], onInterrupt: "continue" });
+    expect(report.failures.map(describeFailure).join("\n\n")).toBe("");
+    expect(report.runs).toBe(report.calls * 5 + 1);
   });
 });

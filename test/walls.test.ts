@@ -76,6 +76,7 @@ const forbidden: Record<string, readonly string[]> = {
   ],
   "http/server.ts": ["../store/store.ts", "../runner/runner.ts", "../worker/worker.ts", "../cli/main.ts"],
   "config/config.ts": ["../runner/runner.ts", "../client/client.ts", "../store/sqlite/log.ts", "../cli/main.ts"],
+  "library/task.ts": ["../cli/main.ts", "../http/server.ts"],
   "unheard-of/file.ts": ["../core/fold.ts"],
 };
 
@@ -94,6 +95,7 @@ const permitted: Record<string, readonly string[]> = {
   "http/server.ts": ["../client/client.ts", "../core/events.ts", "node:http"],
   "config/config.ts": ["../model/model.ts", "node:fs"],
   "cli/main.ts": ["../store/sqlite/log.ts", "../runner/runner.ts", "node:fs"],
+  "library/task.ts": ["../client/post.ts", "../store/sqlite/sqlite-store.ts", "../runtime.ts", "node:os"],
   "testing/index.ts": ["../store/store.contract.ts", "../runner/runner.ts"],
   "runner/runner.test.ts": ["../store/memory/log.ts", "../testing/index.ts"],
 };

@@ -10,6 +10,9 @@ import { promisify } from "node:util";
 const here = import.meta.dirname;
 const cache = fileURLToPath(new URL("../../node_modules/.cache/rivals", import.meta.url));
 
+/** What npm runs on, and so what it compiles for; a rival runs on that too. */
+const node = process.env["npm_node_execpath"] ?? process.execPath;
+
 /** Some of them compile: minutes, the first time. */
 const install = async (name: string): Promise<string> => {
   const folder = join(cache, name);
@@ -31,7 +34,7 @@ const install = async (name: string): Promise<string> => {
 export const prepareRival = async (name: string): Promise<(...args: readonly string[]) => Promise<unknown>> => {
   const folder = await install(name);
   return async (...args) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "loop.mjs"), ...args]);
+    const { stdout } = await promisify(execFile)(node, [join(folder, "loop.mjs"), ...args]);
     return JSON.parse(stdout) as unknown;
   };
 };

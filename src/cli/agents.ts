@@ -2,12 +2,14 @@
 import { pathToFileURL } from "node:url";
 import { agentOf, type AgentConfig } from "../config/config.ts";
 import { ConfigError, type LoadedConfig } from "../config/load.ts";
+import { ask } from "../plugins/ask/ask.ts";
 import { fs } from "../plugins/fs/fs.ts";
+import { plan } from "../plugins/plan/plan.ts";
 import type { PreparedAgent } from "../plugins/plugin.ts";
 import { prepareAgent } from "../plugins/prepare.ts";
 import { buildOf, processBuild } from "../versions.ts";
 import { CommandError } from "./failure.ts";
-import { DEFAULT_MODEL } from "./models.ts";
+import { DEFAULT_MODEL } from "../models.ts";
 
 const defaultAgent = (): AgentConfig => ({
   name: "default",
@@ -17,7 +19,7 @@ const defaultAgent = (): AgentConfig => ({
     "Change only what the task asks for. When something cannot be done, say what and why.",
     "Answer briefly.",
   ].join("\n"),
-  plugins: [fs()],
+  plugins: [fs(), plan(), ask()],
 });
 
 export interface Agents {

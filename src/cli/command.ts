@@ -12,12 +12,17 @@ export interface Option {
   readonly type: "string" | "boolean";
   /** What stands for the value in help. */
   readonly value?: string;
+  /** May stand several times. */
+  readonly multiple?: true;
   readonly about: string;
 }
 export type Options = Readonly<Record<string, Option>>;
 
-/** Words in their order; all after an optional one are optional too. */
-export type Words = Readonly<Record<string, "required" | "optional">>;
+/**
+ * Words in their order. Where fewer are given than there are, the optional ones go without, the last first. `several`
+ * takes all that are left, one at least, and stands last.
+ */
+export type Words = Readonly<Record<string, "required" | "optional" | "several">>;
 
 export const commonOptions = {
   db: { type: "string", value: "PATH", about: "the database; default .perdure/tasks.db" },
@@ -35,13 +40,23 @@ export const workOptions = {
 } as const satisfies Options;
 
 export type ValuesOf<O extends Options> = {
-  readonly [K in keyof O]?: O[K]["type"] extends "boolean" ? boolean : string;
+  readonly [K in keyof O]?: O[K]["type"] extends "boolean"
+    ? boolean
+    : O[K] extends { readonly multiple: true }
+      ? readonly string[]
+      : string;
 };
 export type CommonValues = ValuesOf<typeof commonOptions>;
 
 interface Given<O extends Options, W extends Words> {
   readonly options: ValuesOf<O> & CommonValues;
-  readonly words: { readonly [K in keyof W]: W[K] extends "required" ? string : string | undefined };
+  readonly words: {
+    readonly [K in keyof W]: W[K] extends "required"
+      ? string
+      : W[K] extends "several"
+        ? readonly string[]
+        : string | undefined;
+  };
 }
 
 interface Description<O extends Options, W extends Words> {
@@ -75,26 +90,43 @@ export const defineCommand = <const O extends Options, const W extends Words>(
 /** `<task> [text]` */
 export const wordsText = (words: Words): string =>
   Object.entries(words)
-    .map(([word, need]) => (need === "required" ? `<${word}>` : `[${word}]`))
+    .map(([word, need]) => (need === "optional" ? `[${word}]` : `<${word}>${need === "several" ? " …" : ""}`))
     .join(" ");
 
-const namedWords = ({ name, words }: Command, given: readonly string[]): Record<string, string | undefined> => {
-  const names = Object.keys(words);
+type NamedWords = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const namedWords = ({ name, words }: Command, given: readonly string[]): NamedWords => {
   const usage = `perdure ${name} ${wordsText(words)}`.trimEnd();
-  const missing = names.find((word, index) => words[word] === "required" && given[index] === undefined);
-  if (missing !== undefined) throw new UsageError(`${name} needs <${missing}>: ${usage}`);
-  const extra = given[names.length];
+  const needs = Object.entries(words);
+  let spare = given.length - needs.filter(([, need]) => need !== "optional").length;
+  let next = 0;
+  const named = needs.map(([word, need]): [string, string | readonly string[] | undefined] => {
+    if (need === "optional") {
+      spare -= 1;
+      if (spare < 0) return [word, undefined];
+    }
+    const value = given[next];
+    if (value === undefined) throw new UsageError(`${name} needs <${word}>: ${usage}`);
+    if (need === "several") {
+      const rest = given.slice(next);
+      next = given.length;
+      return [word, rest];
+    }
+    next += 1;
+    return [word, value];
+  });
+  const extra = given[next];
   if (extra !== undefined) {
     throw new UsageError(`${name} takes no ${JSON.stringify(extra)}: ${usage} (a text of several words needs quotes)`);
   }
-  return Object.fromEntries(names.map((word, index) => [word, given[index]]));
+  return Object.fromEntries(named);
 };
 
 /** Reads what stands after the command's name. Throws UsageError. */
 export const parseCommand = (
   command: Command,
   args: readonly string[],
-): { readonly options: CommonValues; readonly words: Readonly<Record<string, string | undefined>> } => {
+): { readonly options: CommonValues; readonly words: NamedWords } => {
   const options = { ...command.options, ...commonOptions };
   let parsed: { values: CommonValues; positionals: string[] };
   try {

@@ -1,5 +1,6 @@
 // The table of commands, in the order of help.
 import type { Command } from "./command.ts";
+import { answer } from "./commands/answer.ts";
 import { backup } from "./commands/backup.ts";
 import { cancel } from "./commands/cancel.ts";
 import { chat } from "./commands/chat.ts";
@@ -17,6 +18,7 @@ import { restore } from "./commands/restore.ts";
 import { resume } from "./commands/resume.ts";
 import { run } from "./commands/run.ts";
 import { say } from "./commands/say.ts";
+import { set } from "./commands/set.ts";
 import { show } from "./commands/show.ts";
 import { start } from "./commands/start.ts";
 import { stats } from "./commands/stats.ts";
@@ -33,12 +35,14 @@ export const commands: readonly Command[] = [
   log,
   request,
   say,
+  answer,
   interrupt,
   cancel,
   close,
   resume,
   resolve,
   verify,
+  set,
   release,
   check,
   stats,

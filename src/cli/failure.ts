@@ -2,6 +2,8 @@
 import { ClientError } from "../client/client.ts";
 import { ConfigError } from "../config/load.ts";
 import { SettingError } from "../config/settings.ts";
+import { ModelSetupError } from "../model/ai-sdk/named.ts";
+import { UnknownModel } from "../models.ts";
 import { ScriptError } from "../model/scripted/script.ts";
 import { StoreError } from "../store/store.ts";
 import { UsageError } from "./command.ts";
@@ -21,7 +23,7 @@ export interface Failure {
 const isUsage = (error: unknown): error is Error => error instanceof UsageError || error instanceof SettingError;
 
 const isExpected = (error: unknown): error is Error =>
-  error instanceof CommandError || error instanceof ConfigError || error instanceof ScriptError;
+  [CommandError, ConfigError, ModelSetupError, ScriptError, UnknownModel].some((expected) => error instanceof expected);
 
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 

@@ -2,6 +2,7 @@
 import { post, type PostParams } from "../client/post.ts";
 import { showTask, type TaskView } from "../client/show-task.ts";
 import type { CommonValues, ValuesOf, workOptions } from "./command.ts";
+import { CommandError, failureOf } from "./failure.ts";
 import type { Program } from "./program.ts";
 import { exitCodeFor, report } from "./report.ts";
 import { openSession, type Session } from "./session.ts";
@@ -35,7 +36,24 @@ const postOnly = async (program: Program, session: Session, params: PostParams, 
   return 0;
 };
 
+/** Makes the model of a task ready. Where there is none of that name, the task can be given another. */
+export const addModelOf = async (
+  workshop: Workshop,
+  { again }: Session,
+  { taskId, model }: Pick<TaskView, "taskId" | "model">,
+  needed: boolean,
+): Promise<void> => {
+  try {
+    await workshop.addModel(model, { needed });
+  } catch (cause) {
+    const { message } = failureOf(cause);
+    throw new CommandError(`${message}. To go on with another: ${again(`set ${taskId} model=NAME`)}`, { cause });
+  }
+};
+
 export interface Posting extends Omit<PostParams, "taskId"> {
+  /** The model that the task goes on with; default the one it has. */
+  readonly model?: string;
   /** The turn goes on with it, so the model must be there. */
   readonly needsModel: boolean;
   readonly exitCode?: (view: TaskView) => number;
@@ -47,13 +65,13 @@ export const postTo = async (
   session: Session,
   options: WorkValues,
   before: TaskView,
-  { needsModel, exitCode, ...posted }: Posting,
+  { needsModel, exitCode, model = before.model, ...posted }: Posting,
 ): Promise<number> => {
   const json = options.json === true;
-  const { taskId, model, lastSeq: after } = before;
+  const { taskId, lastSeq: after } = before;
   if (options["no-wait"] === true) return postOnly(program, session, { ...posted, taskId }, json);
   const workshop = await openWorkshop(program, session);
-  await workshop.addModel(model, { needed: needsModel });
+  await addModelOf(workshop, session, { taskId, model }, needsModel);
   await post(session.client, { ...posted, taskId });
   return workAndReport(program, session, workshop, { taskId, after, json }, exitCode);
 };

@@ -1,4 +1,5 @@
 // Where a task stands when a command is done with it: the answer on stdout, what to do next on stderr, the exit code.
+import { MODEL_MISSING } from "../core/decide.ts";
 import { readLog } from "../client/read-log.ts";
 import { showTask, type TaskView } from "../client/show-task.ts";
 import type { Program } from "./program.ts";
@@ -7,9 +8,11 @@ import type { Session } from "./session.ts";
 /** Waits that only a person ends. */
 const forPeople: readonly (TaskView["waitingOn"] | undefined)[] = ["approval", "answer", "resolution", "resume"];
 
-/** 0 done or answered, 1 ended otherwise, 3 waiting for a person. */
-export const exitCodeFor = ({ status, outcome, waitingOn }: TaskView): 0 | 1 | 3 => {
+/** 0 done or answered, 1 ended otherwise or stopped by its model's failure, 3 waiting for a person. */
+export const exitCodeFor = ({ status, outcome, waitingOn, reason }: TaskView): 0 | 1 | 3 => {
   if (status === "ended") return outcome === "done" ? 0 : 1;
+  // A refused key or a server that is not there is nothing to decide: it is mended outside, and then resumed.
+  if (waitingOn === "resume" && reason?.startsWith("model_") === true) return 1;
   if (outcome === "completed") return 0;
   if (forPeople.includes(waitingOn)) return 3;
   return outcome === "cancelled" ? 1 : 0;
@@ -29,6 +32,13 @@ const unknownLines = ({ taskId, unknown }: TaskView, again: Session["again"]): s
   return ["nobody knows whether it took effect; look, then say so:", ...lines];
 };
 
+const questionLines = ({ taskId, questions }: TaskView, again: Session["again"]): string[] =>
+  questions.flatMap(({ question, text, choices }) => [
+    `  ${question}: ${text ?? "(the question was redacted)"}`,
+    ...choices.map((choice, index) => `    ${String(index + 1)}. ${choice}`),
+    `    ${again(`answer ${taskId} ${questions.length > 1 ? `${question} ` : ""}"…"`)}`,
+  ]);
+
 const runningLine = ({ taskId, claimedBy }: TaskView, again: Session["again"]): string =>
   claimedBy === null
     ? `task ${taskId} stands in the middle of a turn; go on: ${again(`resume ${taskId}`)}`
@@ -39,13 +49,18 @@ const waitingLines = (view: TaskView, again: Session["again"]): string[] => {
   const task = `task ${taskId}`;
   const why = because(view);
   if (unknown.length > 0) return [`${task} waits for a resolution`, ...unknownLines(view, again)];
+  if (view.questions.length > 0 && waitingOn === "answer") {
+    return [`${task} waits for an answer:`, ...questionLines(view, again)];
+  }
   if (outcome === "completed") {
     const next = waitingOn === "resume" ? `resume ${taskId} "…"` : `say ${taskId} "…"`;
     return [`${task} has answered${why}; go on: ${again(next)}`];
   }
   if (waitingOn === "resume") {
     const state = outcome === "failed" ? "has failed" : `is ${outcome ?? "stopped"}`;
-    return [`${task} ${state}${why}; go on: ${again(`resume ${taskId}`)}`];
+    const resumes = `${task} ${state}${why}; go on: ${again(`resume ${taskId}`)}`;
+    const another = `give it another model first: ${again(`set ${taskId} model=NAME`)}`;
+    return view.reason === MODEL_MISSING ? [resumes, another] : [resumes];
   }
   if (waitingOn === "input") {
     return [`${task} is ${outcome ?? "waiting"}${why}; go on: ${again(`say ${taskId} "…"`)}`];

@@ -7,8 +7,8 @@ import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { resolveSettings, type ProgramSettings } from "../config/settings.ts";
 import { systemRandom } from "../runtime.ts";
 import { macUnder, nodeHasher } from "../store/node-hasher.ts";
-import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
+import { isPostgresUrl, openPostgresStore, openSqliteStore } from "../stores.ts";
 import type { CommonValues } from "./command.ts";
 import { CommandError } from "./failure.ts";
 import type { Program } from "./program.ts";
@@ -32,6 +32,7 @@ const PLACE = "cli";
 /** The folder of the default database is perdure's own, and no one else's business. */
 export const makeFolder = (db: string): void => {
   const folder = dirname(db);
+  if (isPostgresUrl(db)) return;
   if (basename(folder) !== ".perdure" || existsSync(folder)) return;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, ".gitignore"), "*\n");
@@ -48,26 +49,27 @@ export const loadSettings = async ({ cwd, env }: Program, options: CommonValues)
 /** Opens the database, and makes it where there is none. */
 export const createSession = async (program: Program, options: CommonValues, given: Given): Promise<Session> => {
   makeFolder(given.settings.db);
-  return openStore(program, options, given);
+  return openStore(program, options, given, true);
 };
 
 /** Opens the database that must be there. */
 export const openSession = async (program: Program, options: CommonValues): Promise<Session> => {
   const given = await loadSettings(program, options);
   const { db } = given.settings;
-  if (!existsSync(db)) {
+  if (!isPostgresUrl(db) && !existsSync(db)) {
     throw new CommandError(`there is no database at ${relative(program.cwd, db)}: perdure run makes one`);
   }
-  return openStore(program, options, given);
+  return openStore(program, options, given, false);
 };
 
 const openStore = async (
   { command }: Program,
   options: CommonValues,
   { settings, loaded }: Given,
+  create: boolean,
 ): Promise<Session> => {
   const { db, as: principal } = settings;
-  const store = await openSqliteStore({ path: db });
+  const store = await (isPostgresUrl(db) ? openPostgresStore({ url: db, create }) : openSqliteStore({ path: db }));
   const random = { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) };
   const client: Client = {
     store,
@@ -80,7 +82,10 @@ const openStore = async (
   };
   const sameOptions = (["db", "config", "as"] as const).flatMap((name) => {
     const value = options[name];
-    return value === undefined ? [] : [` --${name} ${quoted(value)}`];
+    if (value === undefined) return [];
+    // A password has no place on a screen.
+    const shown = name === "db" && isPostgresUrl(value) ? store.name : value;
+    return [` --${name} ${quoted(shown)}`];
   });
   return {
     settings,

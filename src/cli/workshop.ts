@@ -9,7 +9,7 @@ import { snapshotVersionOf } from "../versions.ts";
 import { offersOf } from "../worker/worker.ts";
 import { prepareAgents, type Agents } from "./agents.ts";
 import { CommandError, failureOf } from "./failure.ts";
-import { loadModel } from "./models.ts";
+import { loadModel } from "../models.ts";
 import type { Program } from "./program.ts";
 import type { Given } from "./session.ts";
 
@@ -30,12 +30,17 @@ const need = (requirement: string): string => {
   return `the ${kind} ${name}, which is not configured here`;
 };
 
-/** Stands for a model that cannot be had. */
-const absentModel = (name: string, why: string): Model => ({
+const NOT_FOUND = 404;
+
+/** A model that the task was given while this process worked it: opened when it is called. */
+const lateModel = (name: string, load: (name: string) => Promise<Model>): Model => ({
   name,
   contextTokens: null,
-  stream: () => {
-    throw new ModelError("bad_request", why);
+  async *stream(request, options) {
+    const model = await load(name).catch((cause: unknown) => {
+      throw new ModelError("bad_request", failureOf(cause).message, { cause, status: NOT_FOUND });
+    });
+    yield* model.stream(request, options);
   },
 });
 
@@ -46,6 +51,8 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
   const host = hostname();
   const offers = new Set(offersOf(prepared, host));
   const models = new Map<string, Model>();
+  const absent = new Map<string, string>();
+  const load = (name: string): Promise<Model> => loadModel(name, loaded.config, program);
   const versions = await Promise.all(
     [...prepared].map(async ([name, agent]) => [name, await snapshotVersionOf(agent)] as const),
   );
@@ -53,11 +60,12 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
     agents,
     host,
     addModel: async (name, { needed } = { needed: true }) => {
-      const model = await loadModel(name, loaded.config, program.cwd).catch((error: unknown) => {
+      try {
+        models.set(name, await load(name));
+      } catch (error) {
         if (needed) throw error;
-        return absentModel(name, failureOf(error).message);
-      });
-      models.set(name, model);
+        absent.set(name, failureOf(error).message);
+      }
     },
     checkRequires: ({ taskId, requires }) => {
       const missing = requires.filter((requirement) => !offers.has(requirement));
@@ -68,9 +76,9 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
         store,
         agents: prepared,
         model: (name) => {
-          const model = models.get(name);
-          if (model === undefined) throw new Error(`the model ${name} is not open in this process`);
-          return model;
+          const why = absent.get(name);
+          if (why !== undefined) throw new Error(why);
+          return models.get(name) ?? lateModel(name, load);
         },
         exec: async (workspace) => {
           if (workspace === null) throw new Error("the task has no workspace");
@@ -79,6 +87,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
         snapshotVersions: new Map(versions),
         build,
         limits: { leaseMs: settings.leaseMs },
+        prices: loaded.config.prices ?? {},
         watcher,
       }),
   };

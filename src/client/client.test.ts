@@ -118,6 +118,53 @@ test("a key creates one task per principal; with another objective it is a confl
   await refused(createTask(alice, { ...request, key: "k", objective: "other" }), "conflict", "");
 });
 
+test("files that come with words are kept before the words are posted, and named by them", async () => {
+  const { store, alice, work } = createWorld();
+  const files = [
+    { name: "../a.png", mediaType: "image/png", bytes: Uint8Array.of(1, 2, 3) },
+    { name: "..", mediaType: "text/plain", bytes: Uint8Array.of(4) },
+  ];
+  const inboxes: unknown[] = [];
+  const watched: Store = {
+    ...store,
+    putFile: async (params) => {
+      // A worker that comes now finds nothing said, and waits.
+      await work();
+      inboxes.push((await store.getTask({ taskId: params.taskId }))?.inboxSeq);
+      await store.putFile(params);
+    },
+  };
+  const client = { ...alice, store: watched };
+  const { taskId } = await createTask(client, { ...request, key: "k", files });
+  expect(inboxes).toEqual([0, 0]);
+  await work();
+  const events = (await readLog(alice, taskId)).map(({ event }) => event);
+  const taken = events.find((event) => event.type === "InputTaken");
+  expect(taken?.items).toMatchObject([
+    {
+      type: "Say",
+      text: "send it",
+      files: [
+        { type: "file", name: "attached/objective/1/a.png", mediaType: "image/png", size: 3 },
+        { type: "file", name: "attached/objective/2/file", mediaType: "text/plain", size: 1 },
+      ],
+    },
+  ]);
+  expect(events.filter(({ type }) => type === "ModelCalled").length).toBeGreaterThan(0);
+  const kept = await store.getFile({ taskId, name: "attached/objective/1/a.png" });
+  expect(kept).toMatchObject({ bytes: Uint8Array.of(1, 2, 3) });
+
+  expect(await createTask(client, { ...request, key: "k", files })).toMatchObject({ taskId, duplicate: true });
+  const said = { taskId, item: { type: "Say", text: "and this" } as const, key: "s", files: files.slice(0, 1) };
+  const receipt = await post(alice, said);
+  expect(await post(alice, said)).toMatchObject({ seq: receipt.seq, duplicate: true });
+  expect((await store.listFiles({ taskId })).map(({ name }) => name)).toEqual([
+    "attached/objective/1/a.png",
+    "attached/objective/2/file",
+    "attached/s/1/a.png",
+  ]);
+});
+
 test("every read and every post is for the owner in the task's place alone", async () => {
   const { store, alice, bob } = createWorld();
   const { taskId } = await createTask(alice, request);

@@ -5,6 +5,7 @@ import { createState } from "../core/fold.ts";
 import type { Settings } from "../core/items.ts";
 import { columnsOf } from "../core/project.ts";
 import type { CreateReceipt } from "../store/store.ts";
+import { attachFiles, type Attachment } from "./attach.ts";
 import type { Client } from "./client.ts";
 
 export interface TaskRequest {
@@ -21,6 +22,8 @@ export interface TaskRequest {
   readonly private?: boolean;
   /** Unique per principal and place: a second creation with it gives the first one's receipt. */
   readonly key?: string;
+  /** Files that come with the objective. */
+  readonly files?: readonly Attachment[];
 }
 
 /** The item that says the objective. Its key only has to differ from those of later items of the same task. */
@@ -29,7 +32,7 @@ const FIRST_KEY = "objective";
 /** Codes: those of the store's `createTask`. */
 export const createTask = async (client: Client, request: TaskRequest): Promise<CreateReceipt> => {
   const { principal, frontEnd, place, random, hasher } = client;
-  const { agent, settings, objective, mode, onInterrupt, taskId = random.id(), key } = request;
+  const { agent, settings, objective, mode, onInterrupt, taskId = random.id(), key, files = [] } = request;
   const created: Event = {
     type: "TaskCreated",
     agent,
@@ -42,7 +45,8 @@ export const createTask = async (client: Client, request: TaskRequest): Promise<
     mode,
   };
   const state = createState(taskId, { seq: 1, at: 0, event: created });
-  return client.store.createTask({
+  const first = { by: principal, key: FIRST_KEY, item: { type: "Say", text: objective } } as const;
+  const receipt = await client.store.createTask({
     task: {
       taskId,
       ...(key === undefined ? {} : { key }),
@@ -51,6 +55,13 @@ export const createTask = async (client: Client, request: TaskRequest): Promise<
       rows: [],
     },
     drafts: sealEvents(hasher, { seq: 0, chain: FIRST_CHAIN }, [created], () => random.salt()),
-    items: [{ by: principal, key: FIRST_KEY, item: { type: "Say", text: objective } }],
+    // Files need a task to belong to: then the first words follow them. A worker that comes before finds nothing said,
+    // and waits for input.
+    items: files.length === 0 ? [first] : [],
   });
+  if (files.length === 0) return receipt;
+  const { taskId: id } = receipt;
+  const attached = await attachFiles(client.store, { taskId: id, key: FIRST_KEY, files });
+  await client.store.post({ taskId: id, ...first, item: { ...first.item, files: attached } });
+  return receipt;
 };

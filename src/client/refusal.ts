@@ -1,7 +1,9 @@
 // Why a task in this state cannot take an item, in words for whoever posts it. The fold would pass such an item over in
 // silence; a person is told instead. What comes in between is judged by the fold alone.
+import type { Recorded } from "../core/events.ts";
 import { mayClose, mayResume } from "../core/apply-input.ts";
 import type { NewItem } from "../core/items.ts";
+import { fateOf, openQuestions } from "./questions.ts";
 import { isRunning, type Call, type TaskState } from "../core/state.ts";
 
 const naming = (calls: readonly Call[]): string => calls.map((call) => `${call.id} (${call.name})`).join(", ");
@@ -52,8 +54,15 @@ const verifyRefusal = (state: TaskState, callId: string): string | null => {
   return canVerify ? null : `cannot verify ${callId}: the tool ${name} has no check of its own. Resolve it instead`;
 };
 
+const answerRefusal = (state: TaskState, events: readonly Recorded[], question: string): string | null => {
+  const open = openQuestions(events, state);
+  if (open.some((each) => each.question === question)) return null;
+  const asks = open.length === 0 ? "no question is open" : `open: ${open.map((each) => each.question).join(", ")}`;
+  return `has no open question ${question}: it ${fateOf(events, question)}; ${asks}`;
+};
+
 /** A sentence that goes on after "task <id>", or null where the item may be posted. */
-export const refusalOf = (state: TaskState, item: NewItem): string | null => {
+export const refusalOf = (state: TaskState, events: readonly Recorded[], item: NewItem): string | null => {
   if (state.ended !== undefined) return `has ended (${state.ended.outcome}): it takes nothing more`;
   switch (item.type) {
     case "Resume":
@@ -68,6 +77,10 @@ export const refusalOf = (state: TaskState, item: NewItem): string | null => {
       return actionRefusal(state, item.callId);
     case "Verify":
       return verifyRefusal(state, item.callId);
+    case "Answer":
+      return answerRefusal(state, events, item.question);
+    case "Reconfigure":
+      return Object.keys(item.settings).length > 0 ? null : "is given no setting to change";
     default:
       return null;
   }

@@ -8,6 +8,8 @@ import type { TaskRow } from "../store/store.ts";
 import type { Client } from "./client.ts";
 import { findTask } from "./find-task.ts";
 import { readEvents } from "./read-log.ts";
+import { openQuestions, type QuestionView } from "./questions.ts";
+import { planView, type PlanView } from "./show-plan.ts";
 import { totalUsage, type UsageTotals } from "./usage.ts";
 
 /** A write or destructive call. Seqs are null until the log has the event. */
@@ -69,6 +71,10 @@ export interface TaskView {
   readonly untaken: number;
   readonly actions: readonly ActionView[];
   readonly unknown: readonly UnknownAction[];
+  /** Open questions to a person, in the order of their calls. */
+  readonly questions: readonly QuestionView[];
+  /** What the task has planned, set itself as goals and noted. */
+  readonly saved: PlanView;
 }
 
 const answerOf = (last: Recorded | undefined): string | null => {
@@ -149,5 +155,7 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
     untaken: row.inboxSeq - row.inboxTaken,
     actions: rows.filter((candidate) => candidate.table === "actions").map(actionOf),
     unknown: unknownOf(state),
+    questions: openQuestions(events, state),
+    saved: planView(events, rows),
   };
 };

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Mode } from "../core/events.ts";
 import { SettingsChange, type Settings } from "../core/items.ts";
-import type { Model } from "../model/model.ts";
+import type { Model, Prices } from "../model/model.ts";
 import type { Agent, Plugin, Tool } from "../plugins/plugin.ts";
 
 export interface AgentConfig {
@@ -31,6 +31,10 @@ export interface Config {
   readonly model?: string;
   /** Models by the name that settings and logs call them. */
   readonly models?: Readonly<Record<string, Model>>;
+  /** Prices per million tokens, by model, for estimates in the log. */
+  readonly prices?: Prices;
+  /** Keys and addresses of models by name, such as ANTHROPIC_API_KEY; without it, the environment's. */
+  readonly secret?: (name: string) => string | undefined | Promise<string | undefined>;
   /** Path of the database, from this file's folder. */
   readonly db?: string;
   /** Where tools work, from this file's folder. */
@@ -82,6 +86,12 @@ const agentSchema = Type.Object(
   strict,
 );
 
+const price = Type.Number({ minimum: 0 });
+const priceSchema = Type.Object(
+  { input: price, output: price, cacheRead: optional(price), cacheWrite: optional(price) },
+  strict,
+);
+
 const configSchema = Compile(
   Type.Object(
     {
@@ -89,6 +99,8 @@ const configSchema = Compile(
       agent: optional(Type.String()),
       model: optional(Type.String({ minLength: 1 })),
       models: optional(Type.Record(Type.String(), Type.Object({}))),
+      prices: optional(Type.Record(Type.String(), priceSchema)),
+      secret: optional(Type.Unsafe<unknown>({})),
       db: optional(Type.String({ minLength: 1 })),
       workspace: optional(Type.String({ minLength: 1 })),
       leaseMs: optional(Type.Integer({ minimum: 100 })),
@@ -116,7 +128,8 @@ const twice = (names: readonly string[]): string | undefined =>
 export const configFault = (value: unknown): string | null => {
   const fault = schemaFault(value);
   if (fault !== null) return fault;
-  const { agents = [], agent, models = {} } = value as Config;
+  const { agents = [], agent, models = {}, secret } = value as Config;
+  if (secret !== undefined && typeof secret !== "function") return "secret must be a function from a name to a secret";
   const names = agents.map((each) => each.name);
   const doubled = twice(names);
   if (doubled !== undefined) return `two agents are named ${doubled}`;

@@ -47,10 +47,20 @@ test.each([
   [{ "lease-ms": "5" }, '--lease-ms must be a whole number of at least 100, not "5"'],
   [{ mode: "oneshot" }, '--mode must be conversation or run or oneShot, not "oneshot"'],
   [{ as: "" }, '--as must be a name or kind:id, not ""'],
-  [{ db: "postgresql://h/d" }, "--db takes the path of a SQLite file: this build has no Postgres"],
-  [{ db: "file:t.db" }, "--db takes the path of a SQLite file: file: is not a scheme that it knows"],
+  [
+    { db: "mysql://h/d" },
+    "--db takes the path of a SQLite file, or a postgres:// URL: mysql:// is not a scheme that it knows",
+  ],
+  [
+    { db: "file:t.db" },
+    "--db takes the path of a SQLite file, or a postgres:// URL: file: is not a scheme that it knows",
+  ],
 ])("%j is refused with a line that names it", (flags: Flags, says) => {
   expect(() => resolve(flags)).toThrow(says);
+});
+
+test("a URL of Postgres is kept as it is", () => {
+  expect(resolve({ db: "postgresql://u:p@h/d?schema=s" }).db).toBe("postgresql://u:p@h/d?schema=s");
 });
 
 test("a path with a colon in it is a path", () => {

@@ -75,9 +75,9 @@ const path = ({ text, folder }: Given): string => resolve(folder, text);
 const database = (given: Given): string => {
   const [scheme] = /^[a-z][a-z0-9+.-]+:\/\/|^file:/i.exec(given.text) ?? [];
   if (scheme === undefined) return path(given);
-  const postgres = /^postgres(ql)?:/i.test(scheme);
-  const why = postgres ? "this build has no Postgres" : `${scheme} is not a scheme that it knows`;
-  throw new SettingError(`${given.from} takes the path of a SQLite file: ${why}`);
+  if (/^postgres(ql)?:/i.test(scheme)) return given.text;
+  const told = `${given.from} takes the path of a SQLite file, or a postgres:// URL`;
+  throw new SettingError(`${told}: ${scheme} is not a scheme that it knows`);
 };
 
 const principal = ({ text, from }: Given): string => {

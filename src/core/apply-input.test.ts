@@ -23,7 +23,7 @@ import type { EventOf, Mode } from "./events.ts";
 import { fold } from "./fold.ts";
 import { itemTypes, type Item } from "./items.ts";
 import { GAP, textOf } from "./messages.ts";
-import { itemSkeleton } from "./redact.ts";
+import { itemSkeleton, skeletonOf } from "./redact.ts";
 import { isRunning, type TaskState } from "./state.ts";
 
 const modes: readonly Mode[] = ["conversation", "run", "oneShot"];
@@ -536,6 +536,13 @@ describe("what a parked call waits for", () => {
     });
   });
 
+  test("an answer whose words were redacted is a gap", () => {
+    const answer = skeletonOf(taken(item("Answer", { question: "c4_0", text: "42" })));
+    given(...parked("answer", "which?"), answer).then((state) => {
+      expect(arrivalOf(state)?.content).toEqual([{ type: "text", text: GAP }]);
+    });
+  });
+
   test("the first answer counts", () => {
     const answer = (words: string): Item => item("Answer", { question: "c4_0", text: words });
     given(...parked("answer", "which?"), taken(answer("first"), answer("second"))).then((state) => {
@@ -614,6 +621,12 @@ test("Reconfigure changes the settings that it names", () => {
     taken(item("Reconfigure", { settings: { model: "n", temperature: 1 } })),
   ).then((state) => {
     expect(state.settings).toEqual({ model: "n", maxSteps: 5, temperature: 1 });
+  });
+});
+
+test("Reconfigure by anyone but the owner changes nothing", () => {
+  given(created(), taken(item("Reconfigure", { settings: { model: "n" } }, { by: FRIEND }))).then((state) => {
+    expect(state.settings).toEqual({ model: "m" });
   });
 });
 

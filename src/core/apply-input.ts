@@ -199,7 +199,10 @@ const take = (state: TaskState, seq: number, item: Item): void => {
     case "Verify":
       return settle(state, item);
     case "Answer":
-      return arrive(findCall(state, item.question), "answer", { status: "ok", content: [text(item.text)] });
+      return arrive(findCall(state, item.question), "answer", {
+        status: "ok",
+        content: [text(item.redacted === true ? GAP : item.text)],
+      });
     case "TimerFired":
       return timerFired(state, item);
     case "ChildEnded":
@@ -207,7 +210,8 @@ const take = (state: TaskState, seq: number, item: Item): void => {
     case "Signal":
       return signal(state, item);
     case "Reconfigure":
-      state.settings = { ...state.settings, ...item.settings };
+      // The owner's alone. The runner records it as `core/config` beside this event.
+      if (item.by === state.owner) state.settings = { ...state.settings, ...item.settings };
       return undefined;
     case "Decide":
     case "SourceChanged":

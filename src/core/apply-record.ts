@@ -23,7 +23,8 @@ const modelFailed: Apply<"model_failed"> = (state, data) => {
   if (data.class !== "aborted") state.model.failures += 1;
   if (data.retryAt !== undefined) state.model.retryAt = data.retryAt;
   if (open !== undefined) {
-    const usage = { tokens: data.tokens ?? "unknown", durationMs: data.durationMs } as const;
+    const { tokens = "unknown", durationMs, priceEstimate } = data;
+    const usage = { tokens, durationMs, ...(priceEstimate === undefined ? {} : { priceEstimate }) };
     countUsage(state, { purpose: data.purpose, model: open.model, usage, failed: true });
   }
   flushQueue(state);

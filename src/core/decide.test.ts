@@ -404,8 +404,20 @@ describe("a call to the model without a reply", () => {
 });
 
 describe("starting calls", () => {
+  test("internal calls go one at a time, in call order: each sees what the one before it recorded", () => {
+    const log = calls(["note", "note", "look", "look", "note"]);
+    expect(stepAfter(log)).toEqual(runs("c5_0"));
+    expect(stepAfter([...log, finished("c5_0")])).toEqual(runs("c5_1"));
+    expect(stepAfter([...log, finished("c5_0"), finished("c5_1")])).toEqual(runs("c5_2", "c5_3"));
+  });
+
+  test("the next internal call goes on while the one before it is parked", () => {
+    const log = [...calls(["note", "note"]), started("c5_0", "note", { effect: "internal" })];
+    expect(stepAfter([...log, core("call_parked", { callId: "c5_0", on: "answer" })])).toEqual(runs("c5_1"));
+  });
+
   test("reads go side by side up to the next write; writes one at a time, in call order", () => {
-    const log = calls(["look", "note", "send", "look", "wipe", "send"]);
+    const log = calls(["look", "look", "send", "look", "wipe", "send"]);
     expect(stepAfter(log)).toEqual(runs("c5_0", "c5_1"));
     expect(stepAfter([...log, finished("c5_1"), finished("c5_0")])).toEqual(runs("c5_2"));
     expect(stepAfter([...log, ...["c5_0", "c5_1", "c5_2"].map((id) => finished(id))])).toEqual(runs("c5_3"));

@@ -5,6 +5,8 @@ import { asksForReply, isRunning, type Call, type TaskState } from "./state.ts";
 /** Bounds that hold where a task's settings name none. */
 export const DEFAULT_MAX_STEPS = 1_000;
 export const DEFAULT_MODEL_ATTEMPTS = 5;
+/** Why a turn stops (`core/turn_failed`) whose model is not to be had: it pauses, until the task is given another. */
+export const MODEL_MISSING = "model_missing";
 /** An idempotent write is dispatched at most this often under one invocation id. */
 export const MAX_DISPATCHES = 3;
 
@@ -138,16 +140,19 @@ const settlements = (state: TaskState, facts: Facts, stop: boolean): Settled[] =
     return as === null ? [] : [{ callId: call.id, as }];
   });
 
-/** The next calls to start: the reads up to the next write, all at once; or one write. */
+/**
+ * The next calls to start: the reads up to the next other call, all at once; or one write, or one internal call, which
+ * changes the task's own records and must see what the one before it left there.
+ */
 const startable = (state: TaskState): string[] => {
   const start: string[] = [];
   for (const call of state.calls) {
     if (call.phase !== "waiting" && call.phase !== "started") continue;
     const effect = call.effect ?? entryOf(state, call.name)?.effect;
-    const writes = effect === "write" || effect === "destructive";
-    if (writes && start.length > 0) return start;
+    const alone = effect !== undefined && effect !== "read";
+    if (alone && start.length > 0) return start;
     start.push(call.id);
-    if (writes) return start;
+    if (alone) return start;
   }
   return start;
 };
@@ -290,6 +295,7 @@ const restingStep = (state: TaskState): Step => {
 };
 
 const turnStep = (state: TaskState, facts: Facts): Step => {
+  if (state.turn?.failed === MODEL_MISSING) return pause(state, MODEL_MISSING);
   if (state.turn?.failed !== undefined) return fail(state, facts, state.turn.failed);
   const settle = settlements(state, facts, false);
   const unsettled = state.calls.some((call) => call.phase === "unknown");

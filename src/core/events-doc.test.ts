@@ -4,7 +4,7 @@ import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
 import { Source, Tokens, Usage, Wait, eventContent, eventSchemas, eventTypes } from "./events.ts";
 import { Origin, Settings, SettingsChange, itemContent, itemTypes, newItemSchemas } from "./items.ts";
-import { CallPart, Content, FilePart, Json, ReasoningPart, Reply, TextPart } from "./messages.ts";
+import { CallPart, Content, FilePart, Json, ReasoningPart, Reply, ReplyTextPart, TextPart } from "./messages.ts";
 import { Fragment, ModelFailure, Pin, ToolEntry, recordKinds, recordSchemas, recordSkeleton } from "./records.ts";
 
 /** The shapes that have a section of their own, by name. */
@@ -19,6 +19,7 @@ const shapes: Readonly<Record<string, TSchema>> = {
   TextPart,
   FilePart,
   Reply,
+  ReplyTextPart,
   ReasoningPart,
   CallPart,
   Pin,

@@ -20,6 +20,12 @@ export const FilePart = Type.Object(
 export const ContentPart = Type.Union([TextPart, FilePart]);
 export const Content = Type.Array(ContentPart);
 
+/** Words of a reply. `provider` is the provider's opaque metadata of them, sent back unchanged. */
+export const ReplyTextPart = Type.Object(
+  { type: Type.Literal("text"), text: Type.String(), provider: Type.Optional(Json) },
+  strict,
+);
+
 /** Reasoning as the provider gave it. `provider` is its opaque metadata (a signature, say), sent back unchanged. */
 export const ReasoningPart = Type.Object(
   { type: Type.Literal("reasoning"), text: Type.String(), provider: Type.Optional(Json) },
@@ -41,13 +47,14 @@ export const CallPart = Type.Object(
   strict,
 );
 
-export const ReplyPart = Type.Union([TextPart, ReasoningPart, CallPart]);
+export const ReplyPart = Type.Union([ReplyTextPart, ReasoningPart, CallPart]);
 export const Reply = Type.Object({ parts: Type.Array(ReplyPart) }, strict);
 
 export type TextPart = Static<typeof TextPart>;
 export type FilePart = Static<typeof FilePart>;
 export type ContentPart = Static<typeof ContentPart>;
 export type Content = Static<typeof Content>;
+export type ReplyTextPart = Static<typeof ReplyTextPart>;
 export type ReasoningPart = Static<typeof ReasoningPart>;
 export type CallPart = Static<typeof CallPart>;
 export type ReplyPart = Static<typeof ReplyPart>;
@@ -55,7 +62,7 @@ export type Reply = Static<typeof Reply>;
 
 /** A call inside a request: the reply's call with the kernel's id. */
 export type RequestCall = CallPart & { readonly id: string };
-export type AssistantPart = TextPart | ReasoningPart | RequestCall;
+export type AssistantPart = ReplyTextPart | ReasoningPart | RequestCall;
 
 /** How a call ended. `skipped`: its handler never ran. `error`: the model sees it and may correct. */
 export type ResultStatus = "ok" | "error" | "denied" | "skipped";

@@ -21,9 +21,10 @@ import {
   waiting,
   type Step,
 } from "../testing/given.ts";
-import type { Recorded } from "./events.ts";
+import type { Event, Recorded } from "./events.ts";
 import { createState } from "./fold.ts";
-import { applyAndProject, columnsOf, mergeRows, projections, type Row } from "./project.ts";
+import { applyAndProject, asStored, columnsOf, mergeRows, projections, type Row } from "./project.ts";
+import { skeletonOf } from "./redact.ts";
 import type { TaskState } from "./state.ts";
 
 const projected = (log: readonly Recorded[]): { state: TaskState; rows: Row[] } => {
@@ -153,6 +154,50 @@ describe("rows", () => {
     const stale = taken(item("TimerFired", { timerId: "a", dueAt: 5 }));
     const rows = rowsOf(core("timer_set", { id: "a", dueAt: 5 }), core("timer_set", { id: "a", dueAt: 9 }), stale);
     expect(rows).toHaveLength(2);
+  });
+
+  test("of a plan, goals and notes: the newest record of each, also where the words are gone", () => {
+    const record = (kind: string, data: object, skeleton: readonly string[]): Event => ({
+      type: "ExtensionRecorded",
+      extension: "plan",
+      kind,
+      v: 1,
+      data,
+      skeleton: [...skeleton],
+    });
+    const steps = [
+      record("plan", { version: 1, steps: [], texts: [] }, ["version", "steps"]),
+      record("goal", { id: "g1", status: "open", text: "x" }, ["id", "status"]),
+      record("note", { id: "n1", text: "x" }, ["id"]),
+      record("note", { id: "n2", text: "x" }, ["id"]),
+      record("plan", { version: 2, steps: [], texts: [] }, ["version", "steps"]),
+      record("goal", { id: "g1", status: "done", text: "x" }, ["id", "status"]),
+      record("note_deleted", { id: "n2" }, ["id"]),
+    ];
+    const wanted = [
+      { table: "goals", key: "g1", set: { status: "done", seq: 7 } },
+      { table: "notes", key: "n1", set: { seq: 4 } },
+      { table: "plans", key: "plan", set: { version: 2, seq: 6 } },
+    ];
+    expect(asStored(rowsOf(...steps))).toEqual(wanted);
+    expect(asStored(rowsOf(...steps.map(skeletonOf)))).toEqual(wanted);
+  });
+
+  test("of records that only bear the plan's name: none", () => {
+    const record = (kind: string, data: unknown): Event => ({
+      type: "ExtensionRecorded",
+      extension: "plan",
+      kind,
+      v: 9,
+      data,
+    });
+    const odd = [null, 7, [], {}, { id: 1, status: "open" }, { version: "two" }, { version: 0.5 }];
+    expect(odd.flatMap((data) => rowsOf(record("plan", data), record("goal", data), record("other", data)))).toEqual(
+      [],
+    );
+    expect(rowsOf({ type: "ExtensionRecorded", extension: "mine", kind: "note", v: 1, data: { id: "n1" } })).toEqual(
+      [],
+    );
   });
 
   test("of collaborators", () => {

@@ -66,6 +66,9 @@ export const projections = {
   sources: { version: "text", cursor: "text", seq: "integer" },
   evidence: { callId: "text", source: "text", version: "text", seq: "integer" },
   collaborators: { seq: "integer", by: "text" },
+  plans: { version: "integer", seq: "integer" },
+  goals: { status: "text", seq: "integer" },
+  notes: { seq: "integer" },
   timers: { dueAt: "integer", callId: "text", seq: "integer" },
 } as const satisfies Record<string, Record<string, "text" | "integer" | "real">>;
 
@@ -183,6 +186,26 @@ const recordRows = (state: TaskState, seq: number, record: EventOf<"ExtensionRec
   }
 };
 
+/** Rows of the `plan` plugin's records, from their skeletons alone: a client has no plugins. Others' records give none. */
+const planRows = (seq: number, { kind, data }: EventOf<"ExtensionRecorded">): Row[] => {
+  const { id, status, version } = (data ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === "plan")
+    return Number.isSafeInteger(version)
+      ? [{ table: "plans", key: "plan", set: { version: version as number, seq } }]
+      : [];
+  if (typeof id !== "string") return [];
+  switch (kind) {
+    case "goal":
+      return typeof status === "string" ? [{ table: "goals", key: id, set: { status, seq } }] : [];
+    case "note":
+      return [{ table: "notes", key: id, set: { seq } }];
+    case "note_deleted":
+      return [{ table: "notes", key: id, set: null }];
+    default:
+      return [];
+  }
+};
+
 const isAction = (call: Call | undefined): boolean => call?.effect === "write" || call?.effect === "destructive";
 
 const finishedRow = (event: EventOf<"ToolFinished">, seq: number): Row => {
@@ -222,6 +245,7 @@ export const applyAndProject = (state: TaskState, recorded: Recorded, reducers: 
       break;
     case "ExtensionRecorded":
       if (event.extension === "core") rows.push(...recordRows(state, seq, event, open?.model));
+      if (event.extension === "plan") rows.push(...planRows(seq, event));
       break;
     default:
       for (const key of timers) rows.push({ table: "timers", key, set: null });

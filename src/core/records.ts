@@ -55,6 +55,9 @@ const callId = Type.String();
 /** Content fields are marked `content: true`: redaction empties them and keeps the rest. */
 const content = { content: true };
 
+/** What a call may be parked on by its own tool. */
+export const waitsOutside = words("answer", "children", "timer", "signal");
+
 const kinds = {
   prompts: {
     identity: Type.String(content),
@@ -72,6 +75,7 @@ const kinds = {
     attempt: Type.Integer(),
     durationMs: Type.Integer(),
     tokens: optional(Tokens),
+    priceEstimate: optional(Type.Number()),
     status: optional(Type.Integer()),
     retryAt: optional(Type.Integer()),
     message: optional(Type.String(content)),
@@ -86,7 +90,7 @@ const kinds = {
   },
   call_parked: {
     callId,
-    on: words("answer", "children", "timer", "signal"),
+    on: waitsOutside,
     ref: optional(Type.String()),
     detail: optional(Type.Unknown(content)),
   },

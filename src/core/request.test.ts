@@ -222,6 +222,20 @@ describe("the estimate", () => {
     expect(whole).toBeGreaterThan(estimateTokens(state.messages, { ...prefix, system: [] }));
   });
 
+  test("covers images and PDFs, said by a person or returned by a tool", () => {
+    const file = (mediaType: string, size: number) => ({ type: "file" as const, name: "f", mediaType, size });
+    const sizeOf = (message: Message): number => estimateTokens([message], prefix) - estimateTokens([], prefix);
+    const said = (mediaType: string, size: number): number =>
+      sizeOf({ seq: 1, role: "user", content: [file(mediaType, size)] });
+    expect(said("image/png", 10)).toBeGreaterThan(1_600);
+    expect(said("image/png", 9_000_000)).toBeLessThan(1_700);
+    expect(said("application/pdf", 1_000_000)).toBeGreaterThan(50_000);
+    expect(said("text/plain", 4_000)).toBeGreaterThan(1_000);
+    const content = [file("image/png", 10)];
+    const results = [{ callId: "c1_0", name: "Shot", status: "ok" as const, content }];
+    expect(sizeOf({ seq: 1, role: "tool", results })).toBeGreaterThan(1_600);
+  });
+
   test("takes the provider's count for what it covers, and adds only what came since", () => {
     const counted = { tokens: 5_000, from: state.messages.length };
     expect(estimateTokens(state.messages, prefix, counted)).toBe(5_000);

@@ -1,6 +1,6 @@
 // The next model request, a pure function of the state and of definitions recorded by hash; and its hash.
 // Same log, same bytes: a change of anything here breaks the prompt caches of running tasks.
-import type { Message } from "./messages.ts";
+import type { Content, Message } from "./messages.ts";
 import type { RequestChain, TaskState } from "./state.ts";
 
 /** A tool as the model is shown it, and all else that its definition's hash covers. */
@@ -129,6 +129,26 @@ export const hashRequest = (
 /** Characters per token, on average; corrected by the provider's own count of what came before. */
 const CHARS_PER_TOKEN = 4;
 
+/**
+ * A file stands in its message as a line, but weighs more: an image at most what providers scale it down to, a PDF about
+ * 2,500 tokens a page of 50 KB, a text what its words do.
+ */
+const fileTokens = (content: Content): number => {
+  let tokens = 0;
+  for (const part of content) {
+    if (part.type !== "file") continue;
+    if (part.mediaType.startsWith("image/")) tokens += 1_600;
+    else tokens += Math.ceil(part.size / (part.mediaType === "application/pdf" ? 20 : CHARS_PER_TOKEN));
+  }
+  return tokens;
+};
+
+const filesOf = (message: Message): number => {
+  if (message.role === "user") return fileTokens(message.content);
+  if (message.role === "assistant") return 0;
+  return message.results.reduce((sum, result) => sum + fileTokens(result.content), 0);
+};
+
 /** An estimate of the request's size in tokens. `counted`: the provider's count for the messages before `from`. */
 export const estimateTokens = (
   messages: readonly Message[],
@@ -136,7 +156,11 @@ export const estimateTokens = (
   counted?: { readonly tokens: number; readonly from: number },
 ): number => {
   let chars = 0;
-  for (const message of messages.slice(counted?.from ?? 0)) chars += messageText(message).length;
+  let files = 0;
+  for (const message of messages.slice(counted?.from ?? 0)) {
+    chars += messageText(message).length;
+    files += filesOf(message);
+  }
   if (counted === undefined) for (const block of prefixBlocks(prefix)) chars += block.text.length;
-  return (counted?.tokens ?? 0) + Math.ceil(chars / CHARS_PER_TOKEN);
+  return (counted?.tokens ?? 0) + files + Math.ceil(chars / CHARS_PER_TOKEN);
 };

@@ -7,16 +7,17 @@ import { createTask } from "../client/create-task.ts";
 import { findTask } from "../client/find-task.ts";
 import { listTasks, type ListedTask } from "../client/list-tasks.ts";
 import { agentOf, type AgentConfig } from "../config/config.ts";
-import { loadModel, DEFAULT_MODEL } from "../cli/models.ts";
 import type { Mode } from "../core/events.ts";
 import type { Settings } from "../core/items.ts";
 import { createLocalExec } from "../exec/local/local.ts";
 import { noExec } from "../exec/none/none.ts";
-import type { Model } from "../model/model.ts";
+import type { Model, Prices } from "../model/model.ts";
+import type { Secrets } from "../model/ai-sdk/named.ts";
 import type { SlotLimits } from "../model/queue.ts";
 import type { PreparedAgent } from "../plugins/plugin.ts";
 import { prepareAgent } from "../plugins/prepare.ts";
 import type { RunnerLimits, Watcher } from "../runner/ports.ts";
+import { DEFAULT_MODEL, loadModel } from "../models.ts";
 import { createRunnerPorts, systemRandom } from "../runtime.ts";
 import { macUnder, nodeHasher } from "../store/node-hasher.ts";
 import type { ListParams, Store } from "../store/store.ts";
@@ -35,6 +36,10 @@ export interface RuntimeOptions {
   readonly model?: string;
   /** Models by the name that agents, settings and logs call them. */
   readonly models?: Readonly<Record<string, Model>>;
+  /** Keys and addresses of providers by the name of their variable, such as `ANTHROPIC_API_KEY`. Default: the environment. */
+  readonly secret?: Secrets;
+  /** For estimates of what model calls cost; by model name. */
+  readonly prices?: Prices;
   /** The folder in which tools work, for tasks that name none; without one they have no files and no processes. */
   readonly workspace?: string;
   /** Who asks: an authenticated identity, `kind:id`. Default `local:root`. See `as`. */
@@ -144,7 +149,7 @@ const tasksOf = (parts: Parts, client: Client): Tasks => ({
 });
 
 const startWorkerOf = async ({ options, agents, models, feed }: Parts): Promise<Worker | null> => {
-  const { store, worker, module, limits, modelSlots: slots, note } = options;
+  const { store, worker, module, limits, modelSlots: slots, prices, note } = options;
   if (worker === false) return null;
   const versions = [...agents].map(async ([name, agent]) => [name, await snapshotVersionOf(agent)] as const);
   const watcher: Watcher = {
@@ -159,6 +164,7 @@ const startWorkerOf = async ({ options, agents, models, feed }: Parts): Promise<
     snapshotVersions: new Map(await Promise.all(versions)),
     build: await buildOf(module),
     watcher,
+    ...(prices === undefined ? {} : { prices }),
     ...(limits === undefined ? {} : { limits }),
     ...(slots === undefined ? {} : { slots }),
   });
@@ -172,9 +178,10 @@ const startWorkerOf = async ({ options, agents, models, feed }: Parts): Promise<
  * had here.
  */
 export const createRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
-  const { store, models: configured = {}, principal = "local:root", place = FRONT_END } = options;
+  const { store, models: named = {}, secret, principal = "local:root", place = FRONT_END } = options;
+  const configured = { models: named, ...(secret === undefined ? {} : { secret }) };
   const agents = await prepareAgents(options);
-  const models = createModelNames((name) => loadModel(name, { models: configured }, process.cwd()));
+  const models = createModelNames((name) => loadModel(name, configured, { cwd: process.cwd(), env: process.env }));
   const parts: Parts = { options, agents, models, feed: createDeltaFeed() };
   if (options.worker !== false) for (const { agent } of agents.values()) await models.open(agent.settings.model);
   const worker = await startWorkerOf(parts);

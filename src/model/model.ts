@@ -12,6 +12,10 @@ export interface ModelContext {
   readonly attempt: number;
   /** `turn`, or the nested work it is for, such as `compaction`. */
   readonly purpose: string;
+  /** The bytes of a task file that the request's messages name; null where there is none. Absent: there are no files. */
+  readonly file?: (name: string) => Promise<Uint8Array | null>;
+  /** A line for an operator: what of the request the model is not given, and why. */
+  readonly note?: (message: string) => void;
 }
 
 export interface ModelReply {
@@ -55,6 +59,18 @@ export class ModelError extends Error {
     this.tokens = options.tokens;
   }
 }
+
+/** What a model costs per million tokens, in one currency of the configuration's choice. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  /** Default: as `input`. */
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+}
+
+/** By model, as settings name it. */
+export type Prices = Readonly<Record<string, Price>>;
 
 export interface Model {
   /** As it stands in settings and in the log: `scripted:replies.jsonl`, `demo`, `anthropic/…`. */

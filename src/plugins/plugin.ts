@@ -5,7 +5,7 @@ import type { Effect, Mode, Source } from "../core/events.ts";
 import type { Settings } from "../core/items.ts";
 import type { CallResult, Content } from "../core/messages.ts";
 import type { Mac } from "../core/request.ts";
-import type { Pin, ToolEntry } from "../core/records.ts";
+import type { CoreRecord, Pin, ToolEntry } from "../core/records.ts";
 import type { Reducer, Reducers, TaskState } from "../core/state.ts";
 import type { Exec } from "../exec/exec.ts";
 
@@ -50,8 +50,24 @@ export interface ToolContext {
   record(record: NewRecord): void;
 }
 
+/**
+ * The call has no result yet: it waits for something outside the task, and what comes is its one result. For `internal`
+ * tools alone; nothing of the tool runs again for it.
+ */
+export interface Parked {
+  readonly park: {
+    /** `answer`: an `Answer` item that names this call. */
+    readonly on: CoreRecord<"call_parked">["on"];
+    /** Which one, where the call's id does not say it: a timer's id, a signal's name. */
+    readonly ref?: string;
+    /** JSON for front ends: the question, say. It is content, and goes with a redaction. */
+    readonly detail?: unknown;
+  };
+}
+
 export type ToolOutput =
   | string
+  | Parked
   | {
       readonly content: string | Content;
       /** A failure the model sees and may correct; for a write it says that nothing happened. */
@@ -155,7 +171,7 @@ export interface Plugin {
   readonly hooks?: Hooks;
   /** What a fork of a task starts with, from the plugin's state in the source. Default: the same state. */
   continueState?(state: unknown): unknown;
-  /** How many goals are open, how many of those are blocked, and whether this leg moved any. */
+  /** How many goals are not done, how many of those are blocked, and whether this leg moved any. */
   goals?(state: unknown): { readonly open: number; readonly blocked: number; readonly progress: boolean };
   /** A summary of the conversation through a seq, to stand in its place; null if it cannot be made smaller. */
   compact?(

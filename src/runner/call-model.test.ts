@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
-import { ModelError, type ModelErrorClass, type ModelReply } from "../model/model.ts";
+import { ModelError, type Model, type ModelErrorClass, type ModelReply } from "../model/model.ts";
 import { call } from "../testing/given.ts";
-import { before } from "../testing/fault-plans.ts";
-import { createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { at, before } from "../testing/fault-plans.ts";
+import { TASK, createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import type { RunnerPorts } from "./ports.ts";
 import { lines } from "../testing/printed-log.ts";
 import { hang, tries, type Answer } from "../testing/scripted-answers.ts";
 
@@ -16,6 +17,19 @@ const reply = (more: Partial<ModelReply>): ModelReply => ({
   tokens: "unknown",
   ...more,
 });
+
+/** The models of a worker that has all but `script`. */
+const retired: RunnerPorts["model"] = (name) => {
+  if (name === "script") throw new Error("it is retired.");
+  const message = { parts: [text(`I am ${name}.`)] };
+  return {
+    name,
+    contextTokens: null,
+    async *stream() {
+      yield { type: "reply", reply: { message, stopReason: "end_turn", tokens: "unknown" } };
+    },
+  };
+};
 
 const asking = (...answers: readonly Answer[]): Promise<Harness> => runHarness({ script: [tries(...answers)] });
 
@@ -152,6 +166,49 @@ describe("a failed attempt", () => {
   });
 });
 
+describe("what an attempt is given and what it costs", () => {
+  it("is priced when it ends, also when it fails", async () => {
+    const used = { input: 100, output: 10 } as const;
+    const harness = await runHarness({
+      script: [tries(fails("overloaded", { tokens: used }), reply({ tokens: used }))],
+      ports: {
+        price: (model, tokens) => (model === "script" && tokens !== "unknown" ? tokens.input / 1_000 : undefined),
+      },
+    });
+    const events = (await harness.events()).map(({ event }) => event);
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: "model_failed", data: expect.objectContaining({ priceEstimate: 0.1 }) }),
+    );
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: "ModelReplied", usage: { tokens: used, durationMs: 0, priceEstimate: 0.1 } }),
+    );
+  });
+
+  it("may read the task's files and say what it leaves out", async () => {
+    const seen: unknown[] = [];
+    const notes: string[] = [];
+    const model: Model = {
+      name: "reader",
+      contextTokens: null,
+      async *stream(_request, { context }) {
+        seen.push(await context.file?.("a"), await context.file?.("b"));
+        context.note?.("a is too large");
+        yield { type: "reply", reply: reply({}) };
+      },
+    };
+    const harness = await createHarness({
+      ports: { model: () => model, watcher: { note: (_task, message) => notes.push(message) } },
+      checks: false, // They look at what the scripted model was sent.
+    });
+    await harness.store.putFile({ taskId: TASK, name: "a", mediaType: "text/plain", bytes: Uint8Array.of(7) });
+    harness.start();
+    await harness.rest();
+    expect(seen).toEqual([Uint8Array.of(7), null]);
+    expect(notes).toEqual(["a is too large"]);
+    expect(await harness.row()).toMatchObject({ outcome: "completed" });
+  });
+});
+
 describe("a failure that another attempt cannot mend", () => {
   it.each(["auth", "bad_request", "refused"] as const)("fails the turn: %s", async (errorClass) => {
     const harness = await asking(fails(errorClass));
@@ -199,22 +256,58 @@ describe("a failure that another attempt cannot mend", () => {
     );
   });
 
-  it("fails the turn when no such model can be had", async () => {
-    const harness = await runHarness({
-      ports: {
-        model: (name) => {
-          throw new Error(`no model ${name}`);
-        },
-      },
-    });
-    expect(await harness.log(3)).toBe(
+  it.each(["conversation", "run", "oneShot"] as const)("pauses a %s whose model is not to be had", async (mode) => {
+    const harness = await runHarness({ mode, ports: { model: retired } });
+    expect(await harness.log(4)).toMatch(
+      /^5 ExtensionRecorded core\/turn_failed \{reason: model_missing, message: "the model script cannot be had: it is retired\. Give the task another .*\n6 Waiting on=resume outcome=paused reason=model_missing$/,
+    );
+    const [, , , , failed] = await harness.events();
+    expect(failed?.event).toMatchObject({ data: { message: expect.stringContaining("perdure set task model=NAME") } });
+    expect(harness.sent).toEqual([]);
+    expect(harness.ends).toEqual(["parked"]);
+  });
+
+  it("goes on once the task was given another model and resumed", async () => {
+    const harness = await runHarness({ ports: { model: retired } });
+    await harness.post({ type: "Reconfigure", settings: { model: "newer" } });
+    await harness.rest();
+    await harness.post({ type: "Resume" });
+    await harness.rest();
+    expect(await harness.log(6)).toBe(
       lines(`
-        4 InputTaken items=[Say "do it"] through=1
-        5 ExtensionRecorded core/turn_failed {reason: error, message: "no model script"}
-        6 Waiting on=resume outcome=failed reason=error
+        7 InputTaken items=[Reconfigure {settings: {model: newer}}] through=2
+        8 ExtensionRecorded core/config {settings: {model: newer}, by: person:ada}
+        9 Waiting on=resume outcome=paused reason=model_missing
+        10 InputTaken items=[Resume] through=3
+        11 ModelCalled model=newer request_hash=A
+        12 ModelReplied "I am newer." stop_reason=end_turn
+        13 Waiting on=input outcome=completed detail={answer: "I am newer."}
       `),
     );
-    expect(harness.ends).toEqual(["parked"]);
+  });
+
+  it("pauses a turn whose provider has no such model", async () => {
+    const gone = new ModelError("bad_request", "no such model", { status: 404 });
+    const harness = await asking(gone, "Hello.");
+    expect(await harness.log(5)).toMatch(
+      /^6 ExtensionRecorded core\/model_failed \{class: bad_request.*status: 404.*\n7 ExtensionRecorded core\/turn_failed \{reason: model_missing.*\n8 Waiting on=resume outcome=paused reason=model_missing$/,
+    );
+    await harness.post({ type: "Resume" });
+    await harness.rest();
+    expect(await harness.row()).toMatchObject({ outcome: "completed" });
+  });
+
+  it("goes on after a crash in mid-call whose model is gone, once there is another", async () => {
+    const harness = await createHarness({ plan: at("model.stream", "crash_before"), restarts: false });
+    const { actor } = harness.start();
+    await harness.until(() => !actor.alive);
+    harness.start({ ports: { model: retired } });
+    await harness.rest();
+    expect(await harness.row()).toMatchObject({ outcome: "paused", reason: "model_missing" });
+    await harness.post({ type: "Reconfigure", settings: { model: "newer" } });
+    await harness.post({ type: "Resume" });
+    await harness.rest();
+    expect(await harness.row()).toMatchObject({ outcome: "completed" });
   });
 
   it("fails the turn when the reply is none that a log can hold", async () => {
@@ -492,9 +585,10 @@ describe("a context that does not fit", () => {
     expect(await harness.log(5)).toBe(
       lines(`
         6 InputTaken items=[Reconfigure {settings: {contextTokens: 100000}}, Resume] through=3
-        7 ModelCalled model=script request_hash=A
-        8 ModelReplied "done" stop_reason=end_turn
-        9 Waiting on=input outcome=completed detail={answer: done}
+        7 ExtensionRecorded core/config {settings: {contextTokens: 100000}, by: person:ada}
+        8 ModelCalled model=script request_hash=A
+        9 ModelReplied "done" stop_reason=end_turn
+        10 Waiting on=input outcome=completed detail={answer: done}
       `),
     );
   });

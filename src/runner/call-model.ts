@@ -1,15 +1,16 @@
 // CallModel: ModelCalled commits, then one attempt runs. Its reply is stored whole or not at all.
+import { MODEL_MISSING } from "../core/decide.ts";
 import { isEqualJson } from "../core/equal.ts";
 import type { Event } from "../core/events.ts";
 import type { ModelFailure } from "../core/records.ts";
 import type { RequestHash } from "../core/request.ts";
-import { ModelError, type ModelReply } from "../model/model.ts";
+import { ModelError, type Model, type ModelContext, type ModelReply } from "../model/model.ts";
 import { linkSignals } from "./linked-signal.ts";
 import { viewFor } from "./prepare-call.ts";
 import { coreRecord, pluginRecord } from "./records.ts";
 import { requestFor } from "./request-for.ts";
 import { hasNews } from "./run-calls.ts";
-import { confirmClaim, stateOf, storeNow, type Run } from "./run.ts";
+import { confirmClaim, modelOf, stateOf, storeNow, type Run } from "./run.ts";
 
 interface Failure {
   readonly class: ModelFailure;
@@ -19,9 +20,20 @@ interface Failure {
   readonly tokens?: ModelReply["tokens"];
 }
 
-/** Failures that another attempt cannot mend: the turn fails, or the context is made smaller. */
+/** Failures that another attempt cannot mend: the turn fails or pauses, or the context is made smaller. */
 const isFinal = (failure: ModelFailure): boolean =>
   failure === "auth" || failure === "bad_request" || failure === "refused" || failure === "overflow";
+
+const NOT_FOUND = 404;
+
+/** The task pauses: it goes on once it is given a model that is to be had, and resumed. */
+const missing = (run: Run, why: string): Event => {
+  const { taskId } = run.claim;
+  const { model } = stateOf(run).settings;
+  const how = `Give the task another (perdure set ${taskId} model=NAME), then resume it`;
+  const message = `the model ${model} cannot be had: ${why.replace(/\.$/, "")}. ${how}`;
+  return coreRecord("turn_failed", { reason: MODEL_MISSING, message });
+};
 
 const backOff = (run: Run, failure: Failure): number => {
   const { retryFirstMs, retryLastMs } = run.ports.limits;
@@ -30,9 +42,16 @@ const backOff = (run: Run, failure: Failure): number => {
   return Math.ceil(Math.max(jittered, failure.retryAfterMs ?? 0));
 };
 
+/** The estimate stands in the log as it was at the time of the call: prices change. */
+const priced = (run: Run, tokens: ModelReply["tokens"]): { priceEstimate?: number } => {
+  const priceEstimate = run.ports.price?.(stateOf(run).settings.model, tokens);
+  return priceEstimate === undefined ? {} : { priceEstimate };
+};
+
 const failed = (run: Run, failure: Failure, durationMs: number): Event[] => {
   const { attempts } = stateOf(run).model;
   const final = isFinal(failure.class) || failure.class === "aborted";
+  const price = failure.tokens === undefined ? {} : priced(run, failure.tokens);
   const record = coreRecord("model_failed", {
     class: failure.class,
     purpose: "turn",
@@ -40,10 +59,13 @@ const failed = (run: Run, failure: Failure, durationMs: number): Event[] => {
     durationMs,
     message: failure.message,
     ...(failure.tokens === undefined ? {} : { tokens: failure.tokens }),
+    ...price,
     ...(failure.status === undefined ? {} : { status: failure.status }),
     ...(final ? {} : { retryAt: Math.ceil(storeNow(run)) + backOff(run, failure) }),
   });
   if (failure.class === "overflow" || !isFinal(failure.class)) return [record];
+  // The provider says that it has no such model (any more).
+  if (failure.status === NOT_FOUND) return [record, missing(run, failure.message)];
   return [record, coreRecord("turn_failed", { reason: `model_${failure.class}`, message: failure.message })];
 };
 
@@ -72,15 +94,23 @@ const failureOf = (error: unknown, signal: AbortSignal): Failure => {
 };
 
 /** One attempt: the reply, or what went wrong. */
-const attempt = async (run: Run, request: Awaited<ReturnType<typeof requestFor>>["request"]) => {
+const attempt = async (run: Run, model: Model, request: Awaited<ReturnType<typeof requestFor>>["request"]) => {
   const { taskId } = run.claim;
-  const { settings, replies, model } = stateOf(run);
+  const { replies, model: progress } = stateOf(run);
   const { signal, release } = linkSignals(run.watch.control, run.lease.lost);
-  const context = { taskId, replies, attempt: model.attempts, purpose: "turn" };
+  const { store, watcher } = run.ports;
+  const context: ModelContext = {
+    taskId,
+    replies,
+    attempt: progress.attempts,
+    purpose: "turn",
+    file: async (name) => (await store.getFile({ taskId, name }))?.bytes ?? null,
+    note: (message) => watcher.note?.(taskId, message),
+  };
   try {
-    for await (const part of run.ports.model(settings.model).stream(request, { signal, context })) {
+    for await (const part of model.stream(request, { signal, context })) {
       if (part.type === "reply") return part.reply;
-      run.ports.watcher.delta?.(taskId, part);
+      watcher.delta?.(taskId, part);
     }
     throw new ModelError("network", "the stream ended without a reply");
   } catch (error) {
@@ -90,12 +120,16 @@ const attempt = async (run: Run, request: Awaited<ReturnType<typeof requestFor>>
   }
 };
 
-/** Plugins' words ahead of the call. An attempt that is made again sends what was announced, and no new words. */
+/**
+ * Plugins' words ahead of the call. An attempt that is made again sends what was announced, and no new words, unless the
+ * conversation was cut (a compaction, an erasure): what was taken out may have been theirs.
+ */
 const addReminders = async (run: Run): Promise<void> => {
   const state = stateOf(run);
-  if (state.model.attempts > 0) return;
+  const again = state.model.attempts > 0;
+  if (again && state.chain !== undefined) return;
   for (const plugin of run.agent.agent.plugins) {
-    if (state.turn?.steps === 0) await plugin.hooks?.turnStart?.(viewFor(run, plugin, true));
+    if (state.turn?.steps === 0 && !again) await plugin.hooks?.turnStart?.(viewFor(run, plugin, true));
     for (const record of plugin.reminders?.(state) ?? []) run.journal.addDerived(pluginRecord(plugin, record));
   }
 };
@@ -148,7 +182,7 @@ const slotFor = async (run: Run): Promise<(() => void) | null> => {
   }
 };
 
-const announceAndCall = async (run: Run, attemptNumber: number): Promise<void> => {
+const announceAndCall = async (run: Run, model: Model, attemptNumber: number): Promise<void> => {
   const { journal } = run;
   await addReminders(run);
   const { request, hash } = await requestFor(run);
@@ -167,7 +201,7 @@ const announceAndCall = async (run: Run, attemptNumber: number): Promise<void> =
   if (hasNews(run)) await run.watch.look();
   await confirmClaim(run);
   const startedAt = run.ports.clock.monotonic();
-  const reply = await attempt(run, request);
+  const reply = await attempt(run, model, request);
   const durationMs = Math.round(run.ports.clock.monotonic() - startedAt);
   run.lease.lost.throwIfAborted();
   const flaw = "class" in reply ? reply : flawOf(reply);
@@ -178,7 +212,7 @@ const announceAndCall = async (run: Run, attemptNumber: number): Promise<void> =
     return;
   }
   const { message, stopReason, tokens } = reply as ModelReply;
-  journal.add({ type: "ModelReplied", message, stopReason, usage: { tokens, durationMs } });
+  journal.add({ type: "ModelReplied", message, stopReason, usage: { tokens, durationMs, ...priced(run, tokens) } });
 };
 
 export const callModel = async (
@@ -186,10 +220,15 @@ export const callModel = async (
   step: { readonly attempt: number; readonly notBefore: number },
 ): Promise<void> => {
   if (!(await waitBackOff(run, step.notBefore))) return;
+  const model = modelOf(run);
+  if ("missing" in model) {
+    run.journal.add(missing(run, model.missing));
+    return;
+  }
   const release = await slotFor(run);
   if (release === null) return;
   try {
-    await announceAndCall(run, step.attempt);
+    await announceAndCall(run, model, step.attempt);
   } finally {
     release();
   }

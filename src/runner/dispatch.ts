@@ -3,17 +3,25 @@ import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { Source, type Event } from "../core/events.ts";
 import { Content, Json, text } from "../core/messages.ts";
+import { waitsOutside } from "../core/records.ts";
 import type { Call } from "../core/state.ts";
-import { NothingHappened, type PreparedTool, type ToolContext, type ToolOutput } from "../plugins/plugin.ts";
+import {
+  NothingHappened,
+  type Parked,
+  type PreparedTool,
+  type ToolContext,
+  type ToolOutput,
+} from "../plugins/plugin.ts";
 import { linkSignals } from "./linked-signal.ts";
 import { pluginRecord } from "./records.ts";
 import { execOf, guardClaim, stateOf, storeNow, type Lost, type Run } from "./run.ts";
 
-export type Output = Exclude<ToolOutput, string>;
+export type Output = Exclude<ToolOutput, string | Parked>;
 
 /** `lost`: dispatched, and nobody can say whether it took effect. */
 export type Outcome =
   | { readonly kind: "returned"; readonly output: Output; readonly records: readonly Event[] }
+  | { readonly kind: "parked"; readonly park: Parked["park"]; readonly records: readonly Event[] }
   | { readonly kind: "failed"; readonly message: string; readonly records: readonly Event[] }
   | { readonly kind: "lost"; readonly lost: Lost };
 
@@ -110,7 +118,31 @@ const returnedForm = Compile(
 const changesOutside = (prepared: PreparedTool): boolean =>
   prepared.tool.effect === "write" || prepared.tool.effect === "destructive";
 
-const returned = async (prepared: PreparedTool, output: ToolOutput | NothingHappened): Promise<Output> => {
+const parkedForm = Compile(
+  Type.Object({
+    park: Type.Object({
+      on: waitsOutside,
+      ref: Type.Optional(Type.String()),
+      detail: Type.Optional(Json),
+    }),
+  }),
+);
+
+const parks = (output: unknown): output is Parked =>
+  typeof output === "object" && output !== null && Object.hasOwn(output, "park");
+
+/** What a tool that parks its call returned, as the log can hold it. */
+const parked = (prepared: PreparedTool, output: Parked): Parked["park"] => {
+  if (prepared.tool.effect !== "internal") throw new InvalidOutput("only an internal tool can park its call");
+  const plain = asJson(output);
+  if (parkedForm.Check(plain)) return plain.park;
+  throw new InvalidOutput("what it parks its call on is not a wait that ends from outside");
+};
+
+const returned = async (
+  prepared: PreparedTool,
+  output: Exclude<ToolOutput, Parked> | NothingHappened,
+): Promise<Output> => {
   if (output instanceof NothingHappened) throw output;
   if (prepared.tool.outputSchema !== undefined) {
     const checked = await prepared.checkOutput(output);
@@ -165,8 +197,9 @@ export const dispatch = async (run: Run, call: Call, prepared: PreparedTool): Pr
     const { input, context } = await handed(run, call, prepared, bounds.signal, records);
     // An async function turns a synchronous throw of the tool into a rejection.
     const executing = (async () => tool.execute(input as never, context))();
-    const output = await returned(prepared, await Promise.race([executing, bounds.abandoned]));
-    return { kind: "returned", output, records };
+    const output = await Promise.race([executing, bounds.abandoned]);
+    if (parks(output)) return { kind: "parked", park: parked(prepared, output), records };
+    return { kind: "returned", output: await returned(prepared, output), records };
   } catch (error) {
     return judge(run, prepared, error, bounds, records);
   } finally {

@@ -47,10 +47,15 @@ interface Pending {
   readonly derived: boolean;
 }
 
-/** Results of open calls, and plugins' records of what happened, are facts about the outside and outlive a redaction. */
+/**
+ * Results of open calls, and plugins' records of what happened, are facts about the outside and outlive a redaction. What
+ * an item brought is in the log already, perhaps redacted: that result is made again from there.
+ */
 const outlivesRedaction = ({ event, derived }: Pending, state: TaskState): boolean => {
   if (event.type === "ToolFinished") {
-    return state.calls.some((call) => call.id === event.callId && call.phase !== "finished");
+    return state.calls.some(
+      (call) => call.id === event.callId && call.phase !== "finished" && call.arrival === undefined,
+    );
   }
   return !derived && event.type === "ExtensionRecorded" && event.extension !== "core";
 };

@@ -147,11 +147,29 @@ describe("a changed model", () => {
         6 ModelReplied "I am script." stop_reason=end_turn
         7 Waiting on=input outcome=completed detail={answer: "I am script."}
         8 InputTaken items=[Reconfigure {settings: {model: larger}}, Say "again"] through=3
-        9 ModelCalled model=larger request_hash=B
-        10 ModelReplied "I am larger." stop_reason=end_turn
-        11 Waiting on=input outcome=completed detail={answer: "I am larger."}
+        9 ExtensionRecorded core/config {settings: {model: larger}, by: person:ada}
+        10 ModelCalled model=larger request_hash=B
+        11 ModelReplied "I am larger." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "I am larger."}
       `),
     );
     expect(new Set(asked)).toEqual(new Set(["script", "larger"]));
+  });
+
+  it("is the owner's to choose, and nobody else's", async () => {
+    const harness = await runHarness({});
+    await harness.post({ type: "Reconfigure", settings: { model: "mine" } }, "person:eve");
+    await harness.rest();
+    expect(await harness.log(7)).toBe(
+      lines(`
+        8 InputTaken items=[Reconfigure {settings: {model: mine}}] through=2
+        9 Waiting on=input outcome=completed detail={answer: done}
+      `),
+    );
+    await harness.post({ type: "Say", text: "again" });
+    await harness.rest();
+    expect((await harness.events()).some(({ event }) => event.type === "ModelCalled" && event.model === "mine")).toBe(
+      false,
+    );
   });
 });

@@ -1,5 +1,6 @@
 // What a runner is given: the stores and models it works with, and every source of time, chance and identity.
 import type { Hasher } from "../core/envelope.ts";
+import type { Tokens } from "../core/events.ts";
 import type { Mac } from "../core/request.ts";
 import type { Exec } from "../exec/exec.ts";
 import type { Model, ModelPart } from "../model/model.ts";
@@ -53,6 +54,8 @@ export interface RunnerPorts {
   readonly clock: RunnerClock;
   readonly random: Random;
   readonly slots: ModelSlots;
+  /** An estimate of what a model call cost, from configured prices; undefined where there is no price for it. */
+  price?(model: string, tokens: Tokens): number | undefined;
   readonly watcher: Watcher;
   readonly limits: RunnerLimits;
   /** Names the running code: what a hold is by. */

@@ -1,7 +1,7 @@
 // The request for the state as it is now, with its hash; what does not change from call to call is made once per claim.
 import { hashPrefix, hashRequest, buildPrefix, buildRequest, type RequestHash } from "../core/request.ts";
 import { estimateTokens, type ModelRequest, type ToolDefinition } from "../core/request.ts";
-import { stateOf, type Run } from "./run.ts";
+import { modelOf, stateOf, type Run } from "./run.ts";
 
 /** The definitions the state names, from this agent's own where they are the same, else from the store. */
 const definitionsFor = async (run: Run): Promise<Map<string, ToolDefinition>> => {
@@ -50,7 +50,8 @@ const DEFAULT_OUTPUT_TOKENS = 4_096;
 export const fitsContext = async (run: Run): Promise<boolean> => {
   const state = stateOf(run);
   const { settings } = state;
-  const limit = settings.contextTokens ?? run.ports.model(settings.model).contextTokens;
+  const model = modelOf(run);
+  const limit = settings.contextTokens ?? ("missing" in model ? null : model.contextTokens);
   if (limit === null) return true;
   const { value } = await prefixFor(run);
   const { contextTokens, chain } = state;

@@ -6,8 +6,9 @@ import type { PreparedTool } from "../plugins/plugin.ts";
 import { contentOf, dispatch, type Outcome } from "./dispatch.ts";
 import { putOutputsOnDisk, spill, spillDetails } from "./output.ts";
 import { prepareCall, viewFor } from "./prepare-call.ts";
+import { coreRecord } from "./records.ts";
 import { finished, settledResult } from "./results.ts";
-import { confirmClaim, stateOf, type Run } from "./run.ts";
+import { confirmClaim, guardClaim, stateOf, type Run } from "./run.ts";
 
 export const callOf = (run: Run, callId: string): Call => {
   const call = stateOf(run).calls.find((candidate) => candidate.id === callId);
@@ -47,10 +48,14 @@ const afterTool = async (run: Run, call: Call, result: EventOf<"ToolFinished">):
   }
 };
 
-/** A result and the records that belong to it, folded together and appended together. Null when there is none. */
+/** A result and the records that belong to it, folded together and appended together. Null when there is none yet. */
 const finish = async ({ call, prepared, outcome }: Running, run: Run): Promise<EventOf<"ToolFinished"> | null> => {
   if (outcome.kind === "lost") {
     run.lost.set(call.id, outcome.lost);
+    return null;
+  }
+  if (outcome.kind === "parked") {
+    run.journal.add(...outcome.records, coreRecord("call_parked", { callId: call.id, ...outcome.park }));
     return null;
   }
   const result = await resultOf(run, call, prepared, outcome);
@@ -62,7 +67,7 @@ const resultOf = async (
   run: Run,
   call: Call,
   prepared: PreparedTool,
-  outcome: Exclude<Outcome, { kind: "lost" }>,
+  outcome: Exclude<Outcome, { kind: "lost" | "parked" }>,
 ): Promise<EventOf<"ToolFinished">> => {
   const limit = prepared.tool.maxOutputChars;
   if (outcome.kind === "failed") {
@@ -85,6 +90,8 @@ interface Running {
 /** Runs announced calls side by side. Each result is committed as it comes, the last one with what follows it. */
 const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> => {
   await putOutputsOnDisk(run);
+  // Before the last check: the first guard of a process starts a thread, which takes a moment.
+  guardClaim(run);
   await confirmClaim(run);
   const running = new Map<string, Promise<Running>>();
   for (const callId of callIds) {

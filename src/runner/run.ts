@@ -2,6 +2,7 @@
 import type { Mac, RequestPrefix } from "../core/request.ts";
 import type { TaskState } from "../core/state.ts";
 import type { Exec } from "../exec/exec.ts";
+import type { Model } from "../model/model.ts";
 import type { PreparedAgent } from "../plugins/plugin.ts";
 import type { Claim } from "../store/store.ts";
 import type { InboxWatch } from "./inbox-watch.ts";
@@ -46,6 +47,15 @@ export interface Run {
 }
 
 export const stateOf = (run: Run): TaskState => run.journal.state;
+
+/** The task's model; or, where this worker has none of that name, why not. */
+export const modelOf = (run: Run): Model | { readonly missing: string } => {
+  try {
+    return run.ports.model(stateOf(run).settings.model);
+  } catch (error) {
+    return { missing: error instanceof Error ? error.message : String(error) };
+  }
+};
 
 /** The store's clock now (ms), by this process's reckoning from before the claim: too late by what the claim took. */
 export const storeNow = (run: Run): number => run.claim.now + (run.ports.clock.monotonic() - run.watch.claimedAt);

@@ -1,7 +1,9 @@
 // TakeInput: copies untaken inbox items into the log, whole; they are consumed by that append and by nothing else.
 import { decodeItem } from "../core/codec.ts";
+import type { Event } from "../core/events.ts";
 import type { Item } from "../core/items.ts";
 import type { InboxEntry } from "../store/store.ts";
+import { coreRecord } from "./records.ts";
 import { stateOf, type Run } from "./run.ts";
 
 /** An item that cannot be read. It stays in the inbox; the task is held, or left to a newer version. */
@@ -28,6 +30,14 @@ const itemsOf = async (run: Run, entries: readonly InboxEntry[], atClaim: boolea
   }
 };
 
+/** What the owner's changes of settings are recorded as. Nobody else may change any. */
+const configRecords = (run: Run, items: readonly Item[]): Event[] =>
+  items.flatMap((item) =>
+    item.type === "Reconfigure" && item.by === stateOf(run).owner
+      ? [coreRecord("config", { settings: item.settings, by: item.by })]
+      : [],
+  );
+
 /** Appends InputTaken for what the inbox holds now; nothing when it holds nothing. */
 export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promise<void> => {
   const { taskId, fence } = run.claim;
@@ -39,7 +49,8 @@ export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promi
     run.journal.timerDue = false;
     return;
   }
-  run.journal.add({ type: "InputTaken", items: await itemsOf(run, entries, loaded !== undefined), through: last.seq });
+  const items = await itemsOf(run, entries, loaded !== undefined);
+  run.journal.add({ type: "InputTaken", items, through: last.seq }, ...configRecords(run, items));
   run.watch.took(last.seq);
   run.contextFull = false;
   await run.journal.commit();

@@ -77,4 +77,22 @@ export const bugs: readonly Bug[] = [
     find: "  if (error instanceof NothingHappened || !changesOutside(prepared)) {",
     replace: "  if (!(error instanceof InvalidOutput)) {",
   },
+  {
+    name: "let an answer meet whatever question is open",
+    file: "src/core/apply-input.ts",
+    find: 'return arrive(findCall(state, item.question), "answer", {',
+    replace: 'return arrive(state.calls.find((call) => call.phase === "parked"), "answer", {',
+  },
+  {
+    name: "run internal calls side by side",
+    file: "src/core/decide.ts",
+    find: 'const alone = effect !== undefined && effect !== "read";',
+    replace: 'const alone = effect === "write" || effect === "destructive";',
+  },
+  {
+    name: "take a plan of an older version",
+    file: "src/plugins/plan/plan-update.ts",
+    find: "version: saved.version + 1,",
+    replace: "version: expected + (steps.length > 2 ? 0 : 1),",
+  },
 ];

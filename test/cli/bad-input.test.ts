@@ -52,7 +52,18 @@ const table: readonly Bad[] = [
   },
   { name: "a principal that is none", args: [...run, "--as", "a b"], code: 2, says: "--as must be a name or kind:id" },
   { name: "a workspace that is not there", args: [...run, "--workspace", "gone"], code: 2, says: "is not a folder" },
-  { name: "Postgres", args: [...run, "--db", "postgres://h/d"], code: 2, says: "this build has no Postgres" },
+  {
+    name: "another database",
+    args: [...run, "--db", "mysql://h/d"],
+    code: 2,
+    says: "mysql:// is not a scheme that it knows",
+  },
+  {
+    name: "a Postgres that is not there",
+    args: [...run, "--db", "postgres://u:secret@127.0.0.1:1/d"],
+    code: 1,
+    says: "postgres://u@127.0.0.1:1/d",
+  },
   { name: "another scheme", args: [...run, "--db", "mysql://h/d"], code: 2, says: "mysql:// is not a scheme" },
   {
     name: "an unknown model",

@@ -53,7 +53,7 @@ test("log prints the events of that task, one a line", async () => {
   const events = [
     / 1 TaskCreated {8}agent=default {2}mode=conversation {2}owner=local:/,
     / 2 ExtensionRecorded {2}core\/prompts {3}\{identity: /,
-    / 3 ExtensionRecorded {2}core\/plugins {3}\{pins: \[\{name: fs, /,
+    / 3 ExtensionRecorded {2}core\/plugins {3}\{pins: \[\{name: ask, /,
     / 4 InputTaken {9}items=\[Say "what is in a\.txt\?"\] {2}through=1$/,
     / 5 ModelCalled {8}model=scripted:replies\.jsonl {2}request_hash=[0-9a-f]{8}…$/,
     / 6 ModelReplied {7}tool_use Read \{file_path: a\.txt\} {3}stop_reason=tool_use$/,

@@ -10,6 +10,7 @@ import {
   finished,
   item,
   logOf,
+  recorded,
   replied,
   say,
   started,
@@ -19,8 +20,9 @@ import {
   called,
   type Step,
 } from "../../testing/given.ts";
+import { reducer } from "../../plugins/plan/saved.ts";
 import { intentOf, questionsOf } from "./intent.ts";
-import { blockLines, callLines, folded, questionLines, statusLine, unknownLines } from "./lines.ts";
+import { blockLines, callLines, folded, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
 import { showScreen, type Drawn } from "./screen.ts";
 import { createTranscript, hear, take, type Transcript } from "./transcript.ts";
 
@@ -119,6 +121,19 @@ describe("a transcript", () => {
     expect(folded("1\n2\n3\n4\n5\n6\n7")).toHaveLength(7);
   });
 
+  test("shows the plan and the goals as they stand", () => {
+    const transcript = createTranscript();
+    const steps = [
+      { id: "s1", status: "done" },
+      { id: "s2", status: "in_progress" },
+    ];
+    const plan = recorded("plan", "plan", { version: 1, steps, texts: ["look", "book"] });
+    const goal = recorded("plan", "goal", { id: "g1", status: "blocked", text: "a room" });
+    for (const event of logOf(...asked(), plan, goal)) take(transcript, TASK, event, { plan: reducer });
+    expect(planLines(transcript.state)).toEqual(["plan [x] look", "plan [>] book", "goal [!] a room"]);
+    expect(planLines(after(...asked()).state)).toEqual([]);
+  });
+
   test("asks the person what is asked of them", () => {
     const { state } = after(...question);
     expect(questionLines(state)).toEqual([
@@ -143,6 +158,15 @@ describe("a typed line", () => {
     expect(intentOf("go on", paused.state)).toMatchObject({ item: { type: "Resume", text: "go on" } });
     expect(intentOf("and then?", after(...asked()).state)).toMatchObject({ item: { type: "Say", text: "and then?" } });
     expect(intentOf("   ", state)).toBeNull();
+    const choices = ["Monday", "Tuesday"];
+    const picks = after(
+      ...[created(), taken(say("x")), called(), replied([call("ask", { question: "Which day?", choices })])],
+      ...[started("c4_0", "ask", { effect: "internal", input: { question: "Which day?", choices } })],
+      core("call_parked", { callId: "c4_0", on: "answer" }),
+    );
+    expect(questionLines(picks.state)).toEqual(["c4_0 asks: Which day?", "  1. Monday", "  2. Tuesday"]);
+    expect(intentOf("2", picks.state)).toMatchObject({ item: { type: "Answer", text: "Tuesday" } });
+    expect(intentOf("3", picks.state)).toMatchObject({ item: { type: "Answer", text: "3" } });
   });
 
   test.each([

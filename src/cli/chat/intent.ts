@@ -22,12 +22,20 @@ export const HELP = [
 export interface Question {
   readonly id: string;
   readonly text: string;
+  readonly choices: readonly string[];
 }
 
 const questionOf = ({ id, input }: Call): Question => {
-  const asked = (input as { readonly question?: unknown } | null)?.question;
-  return { id, text: typeof asked === "string" ? asked : inputLine(input) };
+  const { question, choices } = (input ?? {}) as { readonly question?: unknown; readonly choices?: unknown };
+  return {
+    id,
+    text: typeof question === "string" ? question : inputLine(input),
+    choices: Array.isArray(choices) ? choices.map(String) : [],
+  };
 };
+
+/** The number of a choice stands for it. */
+const choiceOf = ({ choices }: Question, text: string): string => choices[Number(text) - 1] ?? text;
 
 /** The questions that wait for the person, in call order. */
 export const questionsOf = (state: TaskState | undefined): Question[] =>
@@ -81,7 +89,7 @@ const commandOf = (name: string, rest: string): Intent => {
 const wordsOf = (text: string, state: TaskState | undefined): Intent => {
   if (state === undefined) return { do: "create", text };
   const [question] = questionsOf(state);
-  if (question !== undefined) return post({ type: "Answer", question: question.id, text });
+  if (question !== undefined) return post({ type: "Answer", question: question.id, text: choiceOf(question, text) });
   return state.waiting?.on === "resume" ? post({ type: "Resume", text }) : post({ type: "Say", text });
 };
 

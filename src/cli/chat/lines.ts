@@ -1,9 +1,10 @@
 // Blocks and what goes on now as lines of text, for the screen and for plain output alike. Colour adds nothing that the words
 // do not say.
 import type { Call, TaskState } from "../../core/state.ts";
+import type { Saved, Status } from "../../plugins/plan/saved.ts";
 import { safe } from "../program.ts";
 import { questionsOf } from "./intent.ts";
-import { inputLine, type Block, type Transcript } from "./transcript.ts";
+import { inputLine, lineOf, type Block, type Transcript } from "./transcript.ts";
 
 /** An output longer than this is folded; all of it is in the log. */
 const OUTPUT_LINES = 6;
@@ -60,17 +61,21 @@ const phaseWord = (call: Call, now: number): string => {
   }
 };
 
-/** The calls that are not over, each with its state and time. */
+/** The calls that are not over, each with its state and time; questions stand by themselves. */
 export const callLines = (state: TaskState | undefined, now: number): string[] =>
   (state?.calls ?? [])
-    .filter(({ phase }) => phase !== "finished")
+    .filter(({ phase, parked }) => phase !== "finished" && !(phase === "parked" && parked?.on === "answer"))
     .map((call) => safe(`${`${call.id} ${call.name} ${inputLine(call.input)}`.trimEnd()}  ${phaseWord(call, now)}`));
 
 /** What is asked of the person, and how to answer. */
 export const questionLines = (state: TaskState | undefined): string[] => {
   const questions = questionsOf(state);
   const hint = questions.length > 1 ? ["What you type answers the first; /answer ID TEXT another."] : [];
-  return [...questions.map(({ id, text }) => safe(`${id} asks: ${text}`)), ...hint];
+  const asked = questions.flatMap(({ id, text, choices }) => [
+    safe(`${id} asks: ${text}`),
+    ...choices.map((choice, index) => safe(`  ${String(index + 1)}. ${choice}`)),
+  ]);
+  return [...asked, ...hint];
 };
 
 /** Actions that only a person or their own check can settle. */
@@ -82,6 +87,16 @@ export const unknownLines = (state: TaskState | undefined): string[] =>
 /** Of reasons that do not say enough by themselves. */
 const meanings: Readonly<Record<string, string>> = {
   restored: "restored from a backup; what it did after that is not in its log",
+};
+
+const mark = { done: "x", in_progress: ">", blocked: "!", open: " " } as const;
+
+/** The plan and the goals as they stand, where the agent keeps some. */
+export const planLines = (state: TaskState | undefined): string[] => {
+  const saved = state?.plugins["plan"] as Partial<Saved> | undefined;
+  const lines = (what: string, list: readonly { readonly status: Status; readonly text: string }[] = []): string[] =>
+    list.map(({ status, text }) => safe(`${what} [${mark[status]}] ${lineOf(text)}`));
+  return [...lines("plan", saved?.steps), ...lines("goal", saved?.goals)];
 };
 
 const restLine = ({ waiting, ended }: TaskState): string => {

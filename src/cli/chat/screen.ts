@@ -5,7 +5,7 @@ import TextInput from "ink-text-input";
 import { createElement as h, useEffect, useReducer, useState, type ReactNode } from "react";
 import { safe } from "../program.ts";
 import type { Conversation } from "./conversation.ts";
-import { blockLines, callLines, questionLines, statusLine, unknownLines } from "./lines.ts";
+import { blockLines, callLines, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
 import type { Block } from "./transcript.ts";
 
 /** Two presses of Ctrl-C within this leave (ms). */
@@ -64,6 +64,7 @@ const Live = ({ conversation, colours }: { conversation: Drawn; colours: boolean
     Box,
     { flexDirection: "column", marginTop: 1 },
     ...said,
+    ...planLines(state).map((text, n) => line(text, `plan ${String(n)}`, coloured(colours, "gray"))),
     ...callLines(state, now).map((text, n) => line(`* ${text}`, `call ${String(n)}`, coloured(colours, "yellow"))),
     ...asked.map((text, n) => line(`? ${text}`, `asks ${String(n)}`, { bold: colours, ...coloured(colours, "cyan") })),
     line(`- ${statusLine(transcript, now)}`, "status", coloured(colours, "gray")),

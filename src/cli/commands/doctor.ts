@@ -3,11 +3,12 @@ import { existsSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import { everyTask } from "../../client/every-task.ts";
 import type { TaskRow } from "../../store/store.ts";
+import { isPostgresUrl } from "../../stores.ts";
 import { packageVersion } from "../../versions.ts";
 import { prepareAgents } from "../agents.ts";
 import { defineCommand, type CommonValues } from "../command.ts";
 import { failureOf } from "../failure.ts";
-import { loadModel, DEFAULT_MODEL } from "../models.ts";
+import { loadModel, DEFAULT_MODEL } from "../../models.ts";
 import type { Program } from "../program.ts";
 import { loadSettings, openSession } from "../session.ts";
 
@@ -40,7 +41,7 @@ const modelLine = async (program: Program, options: CommonValues): Promise<strin
   const { loaded, settings } = await loadSettings(program, options);
   const { agents = [], model = DEFAULT_MODEL } = loaded.config;
   const names = new Set([settings.model ?? model, ...agents.flatMap((agent) => agent.model ?? [])]);
-  for (const name of names) await loadModel(name, loaded.config, program.cwd);
+  for (const name of names) await loadModel(name, loaded.config, program);
   return [...names].join(", ");
 };
 
@@ -59,7 +60,8 @@ const waits = (row: TaskRow): string | null => {
 
 const databaseLine = async (program: Program, options: CommonValues): Promise<string> => {
   const { db } = (await loadSettings(program, options)).settings;
-  if (!existsSync(db)) return `${relative(program.cwd, db)} is not there yet: perdure run makes it`;
+  if (!isPostgresUrl(db) && !existsSync(db))
+    return `${relative(program.cwd, db)} is not there yet: perdure run makes it`;
   await using session = await openSession(program, options);
   const faults = await session.store.check();
   if (faults.length > 0) throw new Error(faults.map(({ what }) => what).join("; "));

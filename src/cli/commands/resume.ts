@@ -4,7 +4,7 @@ import { readLog } from "../../client/read-log.ts";
 import { showTask, type TaskView } from "../../client/show-task.ts";
 import { defineCommand, workOptions } from "../command.ts";
 import { CommandError } from "../failure.ts";
-import { postTo, workAndReport } from "../post-and-work.ts";
+import { addModelOf, postTo, workAndReport } from "../post-and-work.ts";
 import type { Program } from "../program.ts";
 import { exitCodeFor, report } from "../report.ts";
 import { openSession, type Session } from "../session.ts";
@@ -32,7 +32,7 @@ const goOn = async (
     throw new CommandError(`task ${taskId} is in the middle of a turn and goes on by itself: use say for words to it`);
   }
   const workshop = await openWorkshop(program, session);
-  await workshop.addModel(view.model);
+  await addModelOf(workshop, session, view, true);
   const stopped = await workToRest(program, session, workshop, taskId);
   const events = await readLog(session.client, taskId, after);
   const interrupted = events.some(({ event }) => event.type === "ExtensionRecorded" && event.kind === "interrupted");

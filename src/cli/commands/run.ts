@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { createTask, type TaskRequest } from "../../client/create-task.ts";
 import type { ProgramSettings } from "../../config/settings.ts";
+import { fileOption, readAttachments } from "../attachments.ts";
 import { chooseAgent } from "../agents.ts";
 import { defineCommand, UsageError, workOptions, type Options } from "../command.ts";
 import { workAndReport } from "../post-and-work.ts";
@@ -39,7 +40,7 @@ export const agentOptions = {
     value: "NAME",
     about: "the agent; default the configuration's, or one that works on files",
   },
-  model: { type: "string", value: "NAME", about: "a configured model, scripted:FILE or demo" },
+  model: { type: "string", value: "NAME", about: "a configured model, scripted:FILE, demo, or PROVIDER/MODEL" },
   mode: { type: "string", value: "MODE", about: "conversation (default), run or oneShot" },
   workspace: { type: "string", value: "FOLDER", about: "where tools work; default this folder" },
   "max-steps": { type: "string", value: "N", about: "pause after so many steps of a turn" },
@@ -53,6 +54,7 @@ export const run = defineCommand({
   options: {
     ...agentOptions,
     key: { type: "string", value: "KEY", about: "the same key again means the same task, not a second one" },
+    file: fileOption,
     ...workOptions,
   },
   notes: [
@@ -65,10 +67,11 @@ export const run = defineCommand({
     const given = await loadSettings(program, options);
     const workshop = await openWorkshop(program, given);
     const request = requestOf(given.settings, workshop, objective);
+    const files = readAttachments(program.cwd, options.file);
     await workshop.addModel(request.settings.model);
     await using session = await createSession(program, options, given);
     const { key } = options;
-    const receipt = await createTask(session.client, { ...request, ...(key === undefined ? {} : { key }) });
+    const receipt = await createTask(session.client, { ...request, files, ...(key === undefined ? {} : { key }) });
     const { taskId } = receipt;
     if (receipt.duplicate) output.tell(`the key ${key ?? ""} has a task already: ${taskId}`);
     output.progress(`task ${taskId}`);

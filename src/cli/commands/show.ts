@@ -29,6 +29,30 @@ const actionText = ({ action, name, effect, status, attempt, startedSeq }: Actio
   return `${action} ${name} (${effect}) ${status}, started at seq ${String(startedSeq)}${again}`;
 };
 
+/** The lines of a part of the page, under its name. */
+const part = (name: string, lines: readonly string[]): [string, string][] =>
+  lines.map((line, index) => [index === 0 ? name : "", line]);
+
+const GONE = "(redacted)";
+
+const savedRows = ({ saved }: TaskView): [string, string][] => [
+  ...part("plan", [
+    ...(saved.plan === null ? [] : [`version ${String(saved.plan.version)}`]),
+    ...(saved.plan?.steps ?? []).map(({ id, status, text }) => `${id} (${status}) ${text ?? GONE}`),
+  ]),
+  ...part(
+    "goals",
+    saved.goals.map(({ id, status, text, reason }) => {
+      const why = reason === null ? "" : `: ${reason}`;
+      return `${id} (${status}) ${text ?? GONE}${why}`;
+    }),
+  ),
+  ...part(
+    "notes",
+    saved.notes.map(({ id, text }) => `${id} ${text ?? GONE}`),
+  ),
+];
+
 const page = (view: TaskView): string => {
   const { actions } = view;
   const status = [view.status, ...(view.waitingOn === null ? [] : [`on ${view.waitingOn}`])].join(" ");
@@ -48,7 +72,8 @@ const page = (view: TaskView): string => {
     ["updated", time(view.updatedAt)],
     ["log", `${String(view.lastSeq)} events, head ${view.head}`],
     ["usage", usageText(view.usage)],
-    ...actions.map((action, index): [string, string] => [index === 0 ? "actions" : "", actionText(action)]),
+    ...savedRows(view),
+    ...part("actions", actions.map(actionText)),
     ...(view.answer === null ? [] : [["answer", view.answer] as [string, string]]),
   ];
   return rows.map(([name, value]) => `${name.padEnd(11)}${value.replaceAll("\n", `\n${" ".repeat(11)}`)}`).join("\n");

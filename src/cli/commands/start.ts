@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createTask } from "../../client/create-task.ts";
 import { showTask } from "../../client/show-task.ts";
 import { defineCommand } from "../command.ts";
-import { DEFAULT_MODEL } from "../models.ts";
+import { DEFAULT_MODEL } from "../../models.ts";
 import { exitCodeFor, standing } from "../report.ts";
 import { createSession, loadSettings, type Session } from "../session.ts";
 import { workToRest } from "../work.ts";

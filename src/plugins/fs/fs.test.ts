@@ -100,7 +100,7 @@ const execute = async (
 };
 
 const textOf = (output: ToolOutput): string => {
-  const content = typeof output === "string" ? output : output.content;
+  const content = typeof output === "string" ? output : "content" in output && output.content;
   return typeof content === "string" ? content : expect.fail("these tools answer in text");
 };
 

@@ -157,9 +157,11 @@ describe("a database", () => {
 
   it("whose pages are damaged says so when they are read, and check names what it finds", async () => {
     const path = await made();
-    const size = statSync(path).size;
-    // Where the log is; the schema stands before it.
-    overwrite(path, (size / 4) * 3, Buffer.alloc(size / 4, 0xff));
+    const database = new DatabaseSync(path);
+    const pageSize = Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
+    const root = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'events'").get()?.["rootpage"];
+    database.close();
+    overwrite(path, (Number(root) - 1) * pageSize, Buffer.alloc(pageSize, 0xff));
     const store = await openSqliteStore({ path });
     await expect(store.read({ taskId: "task-1" })).rejects.toMatchObject({ code: "damaged" });
     expect(await store.check()).not.toEqual([]);

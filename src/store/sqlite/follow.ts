@@ -1,4 +1,5 @@
-// Following a log live: what is there, then what comes, each entry once and in order.
+// Following a log live: pages in one transaction each, hints from this process and from others.
+import { followPages } from "../follow.ts";
 import type { Envelope } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { readEnvelopes } from "./log.ts";
@@ -8,39 +9,21 @@ import type { Wake } from "./wake.ts";
 const PAGE = 200;
 
 /** Ends after the last entry of an ended task, or when stopped. Codes: `not_found`, `forgotten`. */
-export async function* follow(
+export const follow = (
   connection: Connection,
   wake: Wake,
   params: { readonly taskId: string; readonly after?: number },
   stop: AbortSignal,
-): AsyncGenerator<Envelope, void, undefined> {
-  const { taskId } = params;
-  let after = params.after ?? 0;
-  let moved = Promise.withResolvers<undefined>();
-  const go = (): void => moved.resolve(undefined);
-  const unsubscribe = wake.subscribe((id) => {
-    if (id === null || id === taskId) go();
-  });
-  stop.addEventListener("abort", go);
-  try {
-    while (!stop.aborted) {
-      // Made before the log is read, so that no change falls in between.
-      moved = Promise.withResolvers();
-      const { entries, ended } = await connection.read(() => {
-        const row = requireTask(connection, taskId);
-        return { entries: readEnvelopes(connection, row, { after, limit: PAGE }), ended: row.status === "ended" };
-      });
-      for (const entry of entries) {
-        if (stop.aborted) return;
-        after = entry.seq;
-        yield entry;
-      }
-      if (entries.length > 0) continue;
-      if (ended) return;
-      if (!stop.aborted) await moved.promise;
-    }
-  } finally {
-    unsubscribe();
-    stop.removeEventListener("abort", go);
-  }
-}
+): AsyncGenerator<Envelope, void, undefined> =>
+  followPages(
+    {
+      page: (after) =>
+        connection.read(() => {
+          const row = requireTask(connection, params.taskId);
+          return { entries: readEnvelopes(connection, row, { after, limit: PAGE }), ended: row.status === "ended" };
+        }),
+      subscribe: (hint) => wake.subscribe(hint),
+    },
+    params,
+    stop,
+  );

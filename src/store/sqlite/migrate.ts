@@ -1,26 +1,12 @@
 // The schema: numbered SQL files, each applied in one transaction under the version that the database keeps.
-import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { readMigrations, type Migration } from "../migration.ts";
 import { StoreError } from "../store.ts";
 import { pragma } from "./database-file.ts";
 import { change } from "./transaction.ts";
 
-/** Brings a database from `version` - 1 to `version`. */
-export interface Migration {
-  readonly version: number;
-  readonly sql: string;
-}
-
-const folder = new URL("./migrations/", import.meta.url);
-
 /** What this code knows, in order, from version 1 on. */
-export const migrations: readonly Migration[] = readdirSync(folder)
-  .sort()
-  .map((file, index) => {
-    const version = Number(file.slice(0, 4));
-    if (version !== index + 1) throw new Error(`migration ${file} is out of order`);
-    return { version, sql: readFileSync(new URL(file, folder), "utf8") };
-  });
+export const migrations = readMigrations(new URL("./migrations/", import.meta.url));
 
 const versionOf = (database: DatabaseSync): number => Number(pragma(database, "user_version"));
 

@@ -27,6 +27,10 @@ export const mustBeMet: readonly string[] = [
   ...["look", "put", "send", "pay", "verify"].flatMap((port) =>
     ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall"].map((fault) => `tool.${port} ${fault}`),
   ),
+  ...["ask", "plan_update", "goal_set", "goal_update"].flatMap((port) =>
+    ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall"].map((fault) => `tool.${port} ${fault}`),
+  ),
+  ...["question", "answer at once", "stale answer", "plan update", "another leg"],
   ...["unknown", "settled", "interrupted", "takeover", "redaction", "snapshot"],
 ];
 

@@ -11,6 +11,7 @@ import { checkLog } from "../../store/check-log.ts";
 import { nodeHasher } from "../../store/node-hasher.ts";
 import type { Store } from "../../store/store.ts";
 import { requestFaults } from "../request-faults.ts";
+import { answerOracle, planOracle } from "./plugin-oracles.ts";
 import type { Gone } from "./redactor.ts";
 import type { Effect, Sent } from "./world.ts";
 
@@ -81,11 +82,11 @@ const effectOracle = (evidence: Evidence, faults: string[]): void => {
 
 /** What the log says of a call agrees with what happened outside. */
 const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: string[]): void => {
-  const names = new Map(log.flatMap(({ event }) => (event.type === "ToolStarted" ? [[event.callId, event.name]] : [])));
+  const writes = new Set(
+    log.flatMap(({ event }) => (event.type === "ToolStarted" && event.effect === "write" ? event.callId : [])),
+  );
   for (const { event } of log) {
-    if (event.type !== "ToolFinished") continue;
-    const name = names.get(event.callId);
-    if (name === undefined || name === "look") continue;
+    if (event.type !== "ToolFinished" || !writes.has(event.callId)) continue;
     const own = evidence.effects.filter((effect) => effect.callId === event.callId);
     if (own.some((effect) => effect.stalled)) continue;
     const happened = own.length > 0;
@@ -210,6 +211,8 @@ export const judge = async (evidence: Evidence): Promise<string[]> => {
   effectOracle(evidence, faults);
   truthOracle(log, evidence, faults);
   foldOracle(taskId, log, evidence.reducers, faults);
+  answerOracle(log, faults);
+  planOracle(taskId, log, evidence.reducers, faults);
   await rowsOracle(evidence, log, faults);
   await redactionOracle(evidence, faults);
   await snapshotOracle(evidence, log, faults);

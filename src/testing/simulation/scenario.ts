@@ -1,9 +1,11 @@
 // One simulated run: a process that is started again whenever it dies, a person who answers what is asked, and at the end
 // the judgement of the oracles.
+import { decodeEvent } from "../../core/codec.ts";
 import { printLog } from "../../core/print.ts";
 import type { NewItem } from "../../core/items.ts";
 import type { Store } from "../../store/store.ts";
 import { judge } from "./oracles.ts";
+import { answerText, questionsIn } from "./plugin-calls.ts";
 import type { Fault, FaultPlan, PortCall } from "./scheduler.ts";
 import { SimulatedSystem } from "./system.ts";
 import { World, type Scripted } from "./world.ts";
@@ -59,11 +61,22 @@ class Person {
     if (row?.status !== "waiting" || row.inboxSeq > row.inboxTaken) return;
     const next = this.#says[this.#said];
     if (row.waitingOn === "resolution") await this.#settle();
+    else if (row.waitingOn === "answer") await this.#answer();
     else if (row.waitingOn === "resume") await this.#post({ type: "Resume" });
     else if (row.waitingOn === "input" && next !== undefined) {
       this.#said += 1;
       await this.#post({ type: "Say", text: next });
     } else this.done = row.waitingOn === "input" && row.outcome === "completed";
+  }
+
+  /** Two front ends answer each open question at once; the first counts. */
+  async #answer(): Promise<void> {
+    const entries = await this.#store.read({ taskId: TASK });
+    const log = entries.map(({ seq, at, type, body }) => ({ seq, at, event: decodeEvent(type, body) }));
+    for (const question of questionsIn(log).open) {
+      const say = (word: string) => this.#post({ type: "Answer", question, text: answerText(question, word) });
+      await Promise.all([say("here"), say("there")]);
+    }
   }
 
   async #settle(): Promise<void> {
@@ -104,7 +117,7 @@ export const runScenario = async (options: ScenarioOptions): Promise<ScenarioRes
   await scheduler.run(() => person.done);
   const faults = person.done ? [] : ["the task did not come to its end"];
   const { effects, sent } = world;
-  const evidence = { store, taskId: TASK, reducers: {}, effects, sent, accepted: person.accepted };
+  const evidence = { store, taskId: TASK, reducers: world.reducers, effects, sent, accepted: person.accepted };
   faults.push(...(await judge({ ...evidence, idempotent: world.idempotent })));
   return { faults, trace: scheduler.trace, log: printLog(await system.read(TASK)), notes: system.notes };
 };

@@ -8,6 +8,7 @@ import type { Scripted } from "./world.ts";
 /** Something a person does at a time. `twice`: two front ends send it at once, under one key. */
 export type Deed =
   | { readonly at: number; readonly kind: "post"; readonly item: NewItem; readonly twice: boolean }
+  | { readonly at: number; readonly kind: "answer"; readonly stale: boolean }
   | { readonly at: number; readonly kind: "verify" }
   | { readonly at: number; readonly kind: "redact" }
   | { readonly at: number; readonly kind: "kill" };

@@ -7,6 +7,8 @@ import { createChance } from "./chance.ts";
 import { judge } from "./oracles.ts";
 import { redactSomething, type Gone } from "./redactor.ts";
 import type { ScenarioResult } from "./scenario.ts";
+import { answerText, questionsIn } from "./plugin-calls.ts";
+import { withPlugins } from "./plugin-plan.ts";
 import { createPlan, faultPlan, leaveNothing, type Deed, type Leave, type SeedPlan } from "./seed-plan.ts";
 import { SimulatedSystem, type Process } from "./system.ts";
 import { World } from "./world.ts";
@@ -14,6 +16,8 @@ import { World } from "./world.ts";
 const TASK = "task";
 const RESTART_MS = 100;
 const LOOK_MS = 250;
+/** Words of answers are marked from here on; those of the plan have smaller numbers. */
+const ANSWERS = 1_000;
 /** A person who is asked again and again gives up in the end. */
 const MOST_LOOKS = 2_000;
 
@@ -30,11 +34,14 @@ class People {
   readonly accepted: number[] = [1];
   readonly gone: Gone[] = [];
   done = false;
+  answersAtOnce = 0;
+  staleAnswers = 0;
   readonly #system: SimulatedSystem;
   readonly #world: World;
   readonly #plan: SeedPlan;
   readonly #kill: () => void;
   #deeds = 0;
+  #answers = 0;
 
   constructor(system: SimulatedSystem, world: World, plan: SeedPlan, kill: () => void) {
     this.#system = system;
@@ -58,6 +65,21 @@ class People {
     return rows.filter((row) => row.set?.["status"] === "unknown").map((row) => row.key);
   }
 
+  async #questions(): Promise<ReturnType<typeof questionsIn>> {
+    return questionsIn(await this.#system.read(TASK));
+  }
+
+  /** Two front ends answer a question at once, each in its own words; the first counts. */
+  async #answer(question: string, key: string): Promise<void> {
+    const say = (front: string) => {
+      this.#answers += 1;
+      const text = answerText(question, `mark${String(ANSWERS + this.#answers)}mark`);
+      return this.#post({ type: "Answer", question, text }, `${key} ${question} ${front}`);
+    };
+    this.answersAtOnce += 1;
+    await Promise.all([say("here"), say("there")]);
+  }
+
   async #do(deed: Deed): Promise<void> {
     this.#deeds += 1;
     const key = `deed ${String(this.#deeds)}`;
@@ -67,6 +89,12 @@ class People {
       if (gone !== null) this.gone.push(gone);
     } else if (deed.kind === "verify") {
       for (const callId of await this.#unknownCalls()) await this.#post({ type: "Verify", callId }, `${key} ${callId}`);
+    } else if (deed.kind === "answer") {
+      const { open, closed } = await this.#questions();
+      const [question] = deed.stale ? closed : open;
+      if (question === undefined) return;
+      if (deed.stale) this.staleAnswers += 1;
+      await this.#answer(question, key);
     } else {
       await Promise.all([this.#post(deed.item, key), deed.twice ? this.#post(deed.item, key) : undefined]);
     }
@@ -99,6 +127,10 @@ class People {
       }
       return false;
     }
+    if (row.waitingOn === "answer") {
+      for (const question of (await this.#questions()).open) await this.#answer(question, `answer ${String(look)}`);
+      return false;
+    }
     if (row.waitingOn === "input" || row.outcome === "completed" || row.outcome === "cancelled") return true;
     await this.#post({ type: "Resume" }, `resume ${String(look)}`);
     return false;
@@ -120,8 +152,13 @@ const meet = (
     unknown: /core\/action_unknown/g,
     settled: /core\/action_settled/g,
     interrupted: /core\/interrupted/g,
+    question: /core\/call_parked/g,
+    "plan update": /plan\/plan /g,
+    "another leg": /plan\/shown +\{turn: \d+, leg: (?!1,)\d+, begins: true/g,
   };
   for (const [name, mark] of Object.entries(marks)) count(name, [...result.log.matchAll(mark)].length);
+  count("answer at once", people.answersAtOnce);
+  count("stale answer", people.staleAnswers);
   count("redaction", people.gone.length);
   count("snapshot", snapshots);
   count("takeover", takeovers);
@@ -134,7 +171,8 @@ const traceHash = (result: Pick<ScenarioResult, "trace" | "log">): string => {
 };
 
 /** The plan of a seed. It has a chance of its own, so that what is drawn while running does not change it. */
-export const planOf = (seed: number): SeedPlan => createPlan(createChance(seed ^ 0x5eed));
+export const planOf = (seed: number): SeedPlan =>
+  withPlugins(seed, createPlan(createChance(seed ^ 0x5eed)), createChance(seed ^ 0xa5c));
 
 /** Runs one seed to its end and judges it. */
 export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promise<SeedResult> => {
@@ -166,7 +204,7 @@ export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promis
   const faults = people.done ? [] : ["the task did not come to rest"];
   const { effects, sent, idempotent } = world;
   const { accepted, gone } = people;
-  const evidence = { store, taskId: TASK, reducers: {}, effects, sent, accepted, idempotent, gone };
+  const evidence = { store, taskId: TASK, reducers: world.reducers, effects, sent, accepted, idempotent, gone };
   faults.push(...(await judge(evidence)));
   const result = { faults, trace: scheduler.trace, log: await system.print(TASK), notes: system.notes };
   const snapshots = result.trace.filter(({ port }) => port === "store.putSnapshot").length;

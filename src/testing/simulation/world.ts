@@ -1,10 +1,16 @@
 // The outside world of a simulation: effects are counted here, away from the store, and the truth about them is known.
+import { decodeEvent } from "../../core/codec.ts";
+import { fold } from "../../core/fold.ts";
 import { textOf, type CallPart } from "../../core/messages.ts";
 import type { ModelRequest } from "../../core/request.ts";
 import { ModelError, type Model, type ModelContext, type ModelReply } from "../../model/model.ts";
+import { ask } from "../../plugins/ask/ask.ts";
+import { plan } from "../../plugins/plan/plan.ts";
+import type { Saved } from "../../plugins/plan/saved.ts";
 import type { Agent, Plugin, PreparedAgent, PreparedTool, Tool, ToolContext } from "../../plugins/plugin.ts";
 import { prepareAgent } from "../../plugins/prepare.ts";
 import type { Store } from "../../store/store.ts";
+import { closingCalls, pluginInput, savedIn } from "./plugin-calls.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 import { simulatedLimits, type Program } from "./system.ts";
 
@@ -70,10 +76,13 @@ const agentOf = (onInterrupt: Agent["onInterrupt"]): Agent => ({
   settings: { model: "script" },
   mode: "conversation",
   onInterrupt,
-  plugins: [plugin],
+  plugins: [plugin, plan(), ask()],
 });
 
 const prepared = await prepareAgent(agentOf("continue"), { build: "simulation" });
+
+const inputsOf = (calls: readonly { readonly name: string; readonly value: string }[], saved: Saved) =>
+  calls.map(({ name, value }) => ({ name, input: pluginInput(name, value, saved) ?? { value } }));
 
 /** What the world needs to know of the system that acts on it. */
 export interface WorldSystem {
@@ -88,6 +97,7 @@ export class World implements Program {
   readonly sent: Sent[] = [];
   readonly idempotent: ReadonlySet<string> = new Set(["pay"]);
   readonly agentSettings: Agent;
+  readonly reducers = prepared.reducers;
   readonly #files = new Map<string, string>();
   readonly #scheduler: Scheduler;
   readonly #store: Store;
@@ -121,7 +131,14 @@ export class World implements Program {
     if (name === "put") this.#files.set(callId, value);
   }
 
-  #handlers(actor: Actor, { tool: { name, verify } }: PreparedTool): Pick<Tool, "execute" | "verify"> {
+  #handlers(actor: Actor, { tool, plugin: owner }: PreparedTool): Pick<Tool, "execute" | "verify"> {
+    const { name, verify } = tool;
+    if (owner.name !== plugin.name) {
+      return {
+        execute: (input, context) =>
+          this.#scheduler.port(actor, `tool.${name}`, async () => tool.execute(input, context)),
+      };
+    }
     return {
       execute: (input: { value: string }, context: ToolContext) => {
         const at = this.#scheduler.now;
@@ -153,13 +170,17 @@ export class World implements Program {
     const announced = log.findLast((entry) => entry.type === "ModelCalled");
     const { revision } = JSON.parse(announced?.body ?? "{}") as { revision: number };
     this.sent.push({ request: structuredClone(request), replies, attempt, revision });
-    // A script that is over goes on with answers: a task may be asked for more than was planned.
-    const line = this.#script[replies] ?? { text: `answer ${String(replies)}` };
+    const entries = log.map(({ seq, at, type, body }) => ({ seq, at, event: decodeEvent(type, body) }));
+    const saved = savedIn(fold(taskId, entries, prepared.reducers));
     const tokens = { input: 10, output: 5 };
-    if ("text" in line) {
-      return { message: { parts: [{ type: "text", text: line.text }] }, stopReason: "end_turn", tokens };
+    const line = this.#script[replies];
+    const calls = line === undefined ? closingCalls(saved) : "calls" in line ? inputsOf(line.calls, saved) : [];
+    if (calls.length === 0) {
+      // A script that is over goes on with answers: a task may be asked for more than was planned.
+      const words = line !== undefined && "text" in line ? line.text : `answer ${String(replies)}`;
+      return { message: { parts: [{ type: "text", text: words }] }, stopReason: "end_turn", tokens };
     }
-    const parts = line.calls.map(({ name, value }): CallPart => ({ type: "call", name, input: { value } }));
+    const parts = calls.map((each): CallPart => ({ type: "call", ...each }));
     return { message: { parts }, stopReason: "tool_use", tokens };
   }
 
