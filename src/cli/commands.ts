@@ -1,6 +1,7 @@
 // The table of commands, in the order of help.
 import type { Command } from "./command.ts";
 import { answer } from "./commands/answer.ts";
+import { backup } from "./commands/backup.ts";
 import { cancel } from "./commands/cancel.ts";
 import { chat } from "./commands/chat.ts";
 import { check } from "./commands/check.ts";
@@ -9,9 +10,11 @@ import { doctor } from "./commands/doctor.ts";
 import { init } from "./commands/init.ts";
 import { interrupt } from "./commands/interrupt.ts";
 import { log } from "./commands/log.ts";
+import { prune } from "./commands/prune.ts";
 import { release } from "./commands/release.ts";
 import { request } from "./commands/request.ts";
 import { resolve } from "./commands/resolve.ts";
+import { restore } from "./commands/restore.ts";
 import { resume } from "./commands/resume.ts";
 import { run } from "./commands/run.ts";
 import { say } from "./commands/say.ts";
@@ -43,5 +46,8 @@ export const commands: readonly Command[] = [
   release,
   check,
   stats,
+  backup,
+  restore,
+  prune,
   doctor,
 ];

@@ -68,8 +68,20 @@ const waitingLines = (view: TaskView, again: Session["again"]): string[] => {
   return [`${task} waits for ${waitingOn ?? "something"}${why}; see: ${again(`show ${taskId}`)}`];
 };
 
+export const restoredText = ({ backupAt }: NonNullable<TaskView["restored"]>): string =>
+  `from a backup of ${new Date(backupAt).toISOString()}; what it did after that is not in its log`;
+
+/** Before anybody lets it go on: it may do again what it did. */
+const restoredLine = ({ taskId, restored }: TaskView): string =>
+  `task ${taskId} was restored ${restored === null ? "" : restoredText(restored)}: look before you let it go on`;
+
 /** What a person should know of where the task stands, and the commands that lead on. */
 export const standing = (view: TaskView, again: Session["again"]): string[] => {
+  if (view.restored?.isNew === true) return [restoredLine(view), ...whereItStands(view, again)];
+  return whereItStands(view, again);
+};
+
+const whereItStands = (view: TaskView, again: Session["again"]): string[] => {
   const { taskId, held, status, outcome } = view;
   if (held !== null) return [`task ${taskId} is held (${held.reason}); let it go: ${again(`release ${taskId}`)}`];
   if (status === "ended") return [`task ${taskId} has ended: ${outcome ?? ""}${because(view)}`];

@@ -30,7 +30,7 @@ export interface Session extends Given, AsyncDisposable {
 const PLACE = "cli";
 
 /** The folder of the default database is perdure's own, and no one else's business. */
-const makeFolder = (db: string): void => {
+export const makeFolder = (db: string): void => {
   const folder = dirname(db);
   if (isPostgresUrl(db)) return;
   if (basename(folder) !== ".perdure" || existsSync(folder)) return;

@@ -60,6 +60,13 @@ export interface TaskView {
   readonly updatedAt: number;
   readonly claimedBy: string | null;
   readonly held: TaskRow["held"];
+  /** Of the newest restore that concerns it; null if there was none. */
+  readonly restored: {
+    /** When the backup was made: what the task did after that is not in its log. */
+    readonly backupAt: number;
+    /** Nobody has resumed the task, knowing it. */
+    readonly isNew: boolean;
+  } | null;
   /** Items posted and not yet taken. */
   readonly untaken: number;
   readonly actions: readonly ActionView[];
@@ -104,6 +111,15 @@ const unknownOf = (state: TaskState): UnknownAction[] =>
       verifiable: state.tools.some((tool) => tool.name === name && tool.verify === true),
     }));
 
+const restoredOf = (row: TaskRow, events: readonly Recorded[]): TaskView["restored"] => {
+  if (row.restoredFrom !== null) return { backupAt: row.restoredFrom, isNew: true };
+  const told = events.findLast(({ event }) => event.type === "ExtensionRecorded" && event.kind === "interrupted");
+  if (told === undefined) return null;
+  const { restoredFrom } = (told.event as EventOf<"ExtensionRecorded">).data as CoreRecord<"interrupted">;
+  if (restoredFrom === undefined) return null;
+  return { backupAt: restoredFrom, isNew: row.status === "waiting" && row.reason === "restored" };
+};
+
 /** Codes: `not_found`, `ambiguous`, `unreadable`. */
 export const showTask = async (client: Client, idOrPrefix: string): Promise<TaskView> => {
   const { store } = client;
@@ -135,6 +151,7 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
     updatedAt: row.updatedAt,
     claimedBy: row.claimedBy,
     held: row.held,
+    restored: restoredOf(row, events),
     untaken: row.inboxSeq - row.inboxTaken,
     actions: rows.filter((candidate) => candidate.table === "actions").map(actionOf),
     unknown: unknownOf(state),

@@ -41,6 +41,8 @@ export interface Config {
   readonly workspace?: string;
   /** How long a claim holds without being renewed. */
   readonly leaseMs?: number;
+  /** Workers close conversations that have been at rest for so long, such as `30d`. Default never. */
+  readonly closeIdleAfter?: string;
 }
 
 /** Gives perdure.config.ts its types. */
@@ -102,6 +104,7 @@ const configSchema = Compile(
       db: optional(Type.String({ minLength: 1 })),
       workspace: optional(Type.String({ minLength: 1 })),
       leaseMs: optional(Type.Integer({ minimum: 100 })),
+      closeIdleAfter: optional(Type.String({ minLength: 1 })),
     },
     strict,
   ),

@@ -66,3 +66,14 @@ test("a URL of Postgres is kept as it is", () => {
 test("a path with a colon in it is a path", () => {
   expect(resolve({ db: "a:b.db" }).db).toBe("/home/p/deep/a:b.db");
 });
+
+test("idle conversations are closed after a time with a unit, and never where none is given", () => {
+  expect(resolve({}).closeIdleAfter).toBeUndefined();
+  expect(resolve({}, {}, { closeIdleAfter: "30d" }).closeIdleAfter).toBe(30 * 86_400_000);
+  expect(resolve({}, { PERDURE_CLOSE_IDLE_AFTER: "2h" }, { closeIdleAfter: "30d" }).closeIdleAfter).toBe(7_200_000);
+  for (const text of ["0s", "30", "-1d", "1.5h"]) {
+    expect(() => resolve({ "close-idle-after": text })).toThrow(
+      "--close-idle-after must be a whole number with s, m, h",
+    );
+  }
+});

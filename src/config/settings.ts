@@ -2,6 +2,7 @@
 import { userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Mode } from "../core/events.ts";
+import { DURATION_WORDS, parseDuration } from "./duration.ts";
 import type { LoadedConfig } from "./load.ts";
 
 /** A flag or a variable holds what its setting cannot be. */
@@ -23,6 +24,8 @@ export interface ProgramSettings {
   readonly mode: Mode | undefined;
   readonly maxSteps: number | undefined;
   readonly onInterrupt: "continue" | "pause" | undefined;
+  /** Conversations at rest for so long (ms) are closed by a worker; undefined: never. */
+  readonly closeIdleAfter: number | undefined;
 }
 
 /** Flags by their names, without dashes; those that are no setting are passed over. */
@@ -40,7 +43,7 @@ const DEFAULT_LEASE_MS = 5_000;
 const SHORTEST_LEASE_MS = 100;
 
 /** What the configuration sets for every agent. (Its `model` stands behind an agent's own.) */
-const configured: readonly string[] = ["db", "workspace", "leaseMs", "agent"];
+const configured: readonly string[] = ["db", "workspace", "leaseMs", "agent", "closeIdleAfter"];
 
 const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 const kebab = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -60,6 +63,12 @@ const oneOf =
     if (found !== undefined) return found;
     throw new SettingError(`${from} must be ${words.join(" or ")}, not ${JSON.stringify(text)}`);
   };
+
+const duration = ({ text, from }: Given): number => {
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return ms;
+  throw new SettingError(`${from} must be ${DURATION_WORDS}, not ${JSON.stringify(text)}`);
+};
 
 const path = ({ text, folder }: Given): string => resolve(folder, text);
 
@@ -119,5 +128,6 @@ export const resolveSettings = (sources: {
     mode: read("mode", oneOf("conversation", "run", "oneShot"), undefined),
     maxSteps: read("maxSteps", wholeFrom(1), undefined),
     onInterrupt: read("onInterrupt", oneOf("continue", "pause"), undefined),
+    closeIdleAfter: read("closeIdleAfter", duration, undefined),
   };
 };

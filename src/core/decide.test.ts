@@ -79,6 +79,7 @@ const waits = (on: string, more: object = {}): object => ({
   settle: [],
   cancelTimers: [],
   cancelApprovals: [],
+  voidApprovals: [],
   ...more,
 });
 const runs = (...start: string[]): object => ({ do: "RunCalls", start, settle: [] });
@@ -189,6 +190,20 @@ describe("a task that pauses when it is stopped in mid-turn", () => {
     });
     const waitsAlready = [...calls(["send"]), asks, waiting("approval")];
     expect(stepAfter(waitsAlready, { stoppedMidTurn: "restored" })).toMatchObject({ on: "resume", record: true });
+  });
+
+  test("a restored database voids what was asked and what was approved, and keeps other waits", () => {
+    const asks = (callId: string, requestId: string) =>
+      core("approval_requested", { requestId, callId, inputHash: "h", definition: "d", decides: "o" });
+    const approved = core("approval_settled", { requestId: "q1", callId: "c5_0", decision: "approved", by: "o" });
+    const parked = core("call_parked", { callId: "c5_2", on: "answer" });
+    const log = [...calls(["send", "pay", "look"]), asks("c5_0", "q1"), asks("c5_1", "q2"), approved, parked];
+    expect(stepAfter(log, { stoppedMidTurn: "restored" })).toEqual({
+      ...waits("resume", { outcome: "paused", reason: "restored", interrupted: "restored" }),
+      waits: [{ on: "answer", callId: "c5_2" }],
+      voidApprovals: ["q1", "q2"],
+    });
+    expect(stepAfter(log, { stoppedMidTurn: "crashed" })).toMatchObject({ do: "RunCalls" });
   });
 
   test("a task that continues goes on", () => {

@@ -18,7 +18,8 @@ export interface Facts {
   readonly announced: ReadonlySet<string>;
   /** Calls whose `verify` ran under this claim and could not say. */
   readonly unverified: ReadonlySet<string>;
-  /** The turn was already running when this claim loaded the log: it was stopped in the middle. Why, if so. */
+  /** The turn was already running when this claim loaded the log: it was stopped in the middle. Why, if so. `restored`,
+   * whatever the log ends in: the database is a backup's, and the log does not say so yet. */
   readonly stoppedMidTurn: "crashed" | "stopped" | "restored" | null;
   /** The store's clock (ms). */
   readonly now: number;
@@ -53,6 +54,8 @@ export interface WaitStep {
   readonly settle: readonly Settled[];
   readonly cancelTimers: readonly string[];
   readonly cancelApprovals: readonly string[];
+  /** Asked before a restore: what was decided since is not in the log. Each call asks anew. */
+  readonly voidApprovals: readonly string[];
 }
 
 export type Step =
@@ -178,6 +181,7 @@ const wait = (state: TaskState, parts: WaitParts): WaitStep => ({
   settle: [],
   cancelTimers: [],
   cancelApprovals: [],
+  voidApprovals: [],
   ...parts,
 });
 
@@ -188,10 +192,20 @@ const onResolutionOr = (waits: readonly Wait[], otherwise: WaitingOn): WaitingOn
   waits.some((each) => each.on === "resolution") ? "resolution" : otherwise;
 
 /** A turn that goes on only when somebody says so. Calls that are open stay so. */
-const pause = (state: TaskState, reason: string, interrupted?: WaitStep["interrupted"]): WaitStep => {
+const pause = (state: TaskState, reason: string): WaitStep => {
   const waits = waitsOf(state);
+  return wait(state, { on: onResolutionOr(waits, "resume"), outcome: "paused", reason, waits });
+};
+
+/** A turn that was stopped in the middle, and what was approved or asked in a log that a restore cut. */
+const pauseMidTurn = (state: TaskState, interrupted: "crashed" | "stopped" | "restored"): WaitStep => {
+  if (interrupted !== "restored") return { ...pause(state, "interrupted"), record: true, interrupted };
+  const voidApprovals = state.calls.flatMap(({ phase, approval }) =>
+    approval !== undefined && (phase === "parked" || phase === "waiting") ? [approval.requestId] : [],
+  );
+  const waits = waitsOf(state).filter((each) => each.on !== "approval");
   const on = onResolutionOr(waits, "resume");
-  return wait(state, { on, outcome: "paused", reason, waits, ...(interrupted === undefined ? {} : { interrupted }) });
+  return wait(state, { on, outcome: "paused", reason: "restored", waits, interrupted, voidApprovals });
 };
 
 /** Everything open is settled in the one append that stops the turn; only unknown actions stay. */
@@ -305,7 +319,7 @@ export const decide = (state: TaskState, facts: Facts): Step => {
   if (orders.length > 0) return { do: "RecoverCalls", orders };
   if (state.stopping !== undefined) return stopTurn(state, facts);
   if (facts.stoppedMidTurn !== null && pausesMidTurn(state, facts) && isRunning(state)) {
-    return pause(state, "interrupted", facts.stoppedMidTurn);
+    return pauseMidTurn(state, facts.stoppedMidTurn);
   }
   return isRunning(state) ? turnStep(state, facts) : restingStep(state);
 };

@@ -119,7 +119,7 @@ const kinds = {
     by: Type.String(),
     verification: optional(Type.String(content)),
   },
-  interrupted: { reason: words("crashed", "stopped", "restored") },
+  interrupted: { reason: words("crashed", "stopped", "restored"), restoredFrom: optional(Type.Integer()) },
   handoff: { origin: Origin, by: Type.String() },
   collaborator: { principal: Type.String(), change: words("add", "remove"), by: Type.String() },
   refreshed: { source: Type.String(), version: optional(Type.String()), seqs: Type.Array(Type.Integer()) },

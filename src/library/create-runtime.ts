@@ -47,7 +47,8 @@ export interface RuntimeOptions {
   /** Where tasks of this program live. Default `library`. */
   readonly place?: string;
   /** The worker in this process; `false` for none: then this program only posts, and workers elsewhere work. */
-  readonly worker?: Partial<Pick<WorkerOptions, "name" | "concurrency" | "pollMs" | "queues">> | false;
+  readonly worker?:
+    Partial<Pick<WorkerOptions, "name" | "concurrency" | "pollMs" | "queues" | "closeIdleAfterMs">> | false;
   /** `import.meta.url` of the module that defines the agents: another text of it, or of what it imports, is another build. */
   readonly module?: string;
   readonly limits?: Partial<RunnerLimits>;

@@ -20,6 +20,8 @@ export interface CommitOptions {
   /** Appended only if the inbox has nothing after `inboxSeen`; not folded before that is known. */
   readonly final?: { readonly events: readonly Event[]; readonly inboxSeen: number };
   readonly posts?: readonly Post[];
+  /** The events tell of a restore that began this epoch. */
+  readonly epoch?: number;
 }
 
 /**
@@ -177,6 +179,7 @@ export class Journal {
       ...(this.#taken === undefined ? {} : { taken: this.#taken }),
       ...(final === undefined ? {} : { inboxSeen: final.inboxSeen }),
       ...(options.posts === undefined ? {} : { posts: options.posts }),
+      ...(options.epoch === undefined ? {} : { epoch: options.epoch }),
       ...(this.#definitions.length === 0 ? {} : { definitions: this.#definitions }),
     });
     if (receipt === "moved") return "moved";

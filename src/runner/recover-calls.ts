@@ -11,7 +11,10 @@ import { announceAndRun, callOf } from "./run-calls.ts";
 import type { Lost, Run } from "./run.ts";
 
 const lostOf = (run: Run, call: Call): Lost =>
-  run.lost.get(call.id) ?? { reason: "crashed", at: run.claim.previousEndedAt ?? run.claim.now };
+  run.lost.get(call.id) ?? {
+    reason: run.stoppedMidTurn === "restored" ? "restored" : "crashed",
+    at: run.claim.previousEndedAt ?? run.claim.now,
+  };
 
 /** Waits until one lease after nobody can have been acting on the call any more; false when told to stop first. */
 const waitQuiet = async (run: Run, since: number): Promise<boolean> => {

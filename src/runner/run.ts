@@ -13,7 +13,7 @@ import { ensureFresh } from "./renew.ts";
 
 /** Why a started call has no result, for the record that says it is unknown. */
 export interface Lost {
-  readonly reason: "crashed" | "threw" | "timed_out" | "interrupted" | "invalid_output";
+  readonly reason: "crashed" | "restored" | "threw" | "timed_out" | "interrupted" | "invalid_output";
   readonly message?: string;
   /** When the handler was last known to be able to act (store's clock, ms). */
   readonly at: number;

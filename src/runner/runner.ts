@@ -64,6 +64,13 @@ const refold = async (
   return { state: foldEntries(taskId, entries, agent.reducers), chain, revision: row.revision };
 };
 
+/** Why the turn that this claim found did not come to its wait; see Facts. */
+const stoppedMidTurn = ({ restoredFrom, attempts }: Claim, state: TaskState): Run["stoppedMidTurn"] => {
+  if (restoredFrom !== null) return "restored";
+  if (!isRunning(state) || state.waiting !== undefined) return null;
+  return attempts > 1 ? "crashed" : "stopped";
+};
+
 const createRun = (
   ports: RunnerPorts,
   claim: Claim,
@@ -79,7 +86,6 @@ const createRun = (
     { lease, fence: claim.fence, refold: () => refold(ports, run, claim, agent) },
     { state, chain: claim.chain, revision: claim.revision },
   );
-  const midTurn = isRunning(state) && state.waiting === undefined;
   const run: Run = {
     ports,
     mac: ports.mac(claim.secret),
@@ -92,7 +98,7 @@ const createRun = (
     announced: new Set(),
     unverified: new Set(),
     lost: new Map(),
-    stoppedMidTurn: midTurn ? (claim.attempts > 1 ? "crashed" : "stopped") : null,
+    stoppedMidTurn: stoppedMidTurn(claim, state),
     contextOver: false,
     contextFull: false,
     prefix: null,

@@ -8,17 +8,28 @@ import { coreRecord } from "./records.ts";
 import { settleCalls } from "./run-calls.ts";
 import { stateOf, type Run } from "./run.ts";
 
-const waitEvents = (run: Run, step: WaitStep): Event[] => {
-  const cancelled = step.cancelApprovals.map((requestId) => {
-    const call = stateOf(run).calls.find((candidate) => candidate.approval?.requestId === requestId);
-    return coreRecord("approval_settled", { requestId, callId: call?.id ?? "", decision: "cancelled", by: "core" });
+const approvalSettled = (run: Run, requestId: string, decision: "cancelled" | "void"): Event => {
+  const call = stateOf(run).calls.find((candidate) => candidate.approval?.requestId === requestId);
+  return coreRecord("approval_settled", { requestId, callId: call?.id ?? "", decision, by: "core" });
+};
+
+const interruptedRecord = ({ claim }: Run, reason: "crashed" | "stopped" | "restored"): Event => {
+  const { restoredFrom } = claim;
+  return coreRecord("interrupted", {
+    reason,
+    ...(reason === "restored" && restoredFrom !== null ? { restoredFrom } : {}),
   });
+};
+
+const waitEvents = (run: Run, step: WaitStep): Event[] => {
+  const cancelled = step.cancelApprovals.map((requestId) => approvalSettled(run, requestId, "cancelled"));
   const { answer, waits } = step;
   return [
     ...settleCalls(run, step.settle),
     ...cancelled,
+    ...step.voidApprovals.map((requestId) => approvalSettled(run, requestId, "void")),
     ...step.cancelTimers.map((id) => coreRecord("timer_cancelled", { id })),
-    ...(step.interrupted === undefined ? [] : [coreRecord("interrupted", { reason: step.interrupted })]),
+    ...(step.interrupted === undefined ? [] : [interruptedRecord(run, step.interrupted)]),
     {
       type: "Waiting",
       on: step.on,
@@ -51,10 +62,13 @@ export const wait = async (run: Run, step: WaitStep): Promise<boolean> => {
   const { journal } = run;
   const inboxSeen = stateOf(run).inboxTaken;
   if (step.record) {
-    const result = await journal.commit({ final: { events: waitEvents(run, step), inboxSeen } });
+    const tells = step.interrupted === "restored";
+    const epoch = tells ? { epoch: run.claim.epoch } : {};
+    const result = await journal.commit({ final: { events: waitEvents(run, step), inboxSeen }, ...epoch });
     if (result !== "appended") return news(run, result);
     for (const { callId } of step.settle) run.announced.delete(callId);
-    run.stoppedMidTurn = null;
+    // What a restore lost is told of once, and by nothing but its own pause.
+    if (tells || run.stoppedMidTurn !== "restored") run.stoppedMidTurn = null;
     await tellPlugins(run);
   }
   if (journal.hasPending && (await journal.commit()) !== "appended") return false;

@@ -23,6 +23,7 @@ import type {
   Envelope,
   NewTask,
   PostReceipt,
+  PruneParams,
   Seal,
   Snapshot,
   Store,
@@ -43,6 +44,9 @@ export interface OpenedStore {
   readonly reopen?: () => Promise<Store>;
   /** Leaves a task as a finished forget leaves it: gone, but marked. */
   readonly forget?: (taskId: string) => Promise<void>;
+  /** Backs the place up; what it gives restores that backup, as often as it is called, and opens what was restored. A store
+   * that cannot be backed up gives the place itself in a new epoch. */
+  readonly backup?: () => Promise<() => Promise<Store>>;
   /** All that the place holds (its files, its memory), once the store has tidied up as it does by itself. */
   readonly bytes?: () => Promise<Buffer>;
   /** Closes every handle and removes what was made for this test. */
@@ -317,6 +321,7 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         const { origin, agent, owner, root, mode } = log.columns;
         expect(await rowOf(log)).toEqual({
           taskId: log.taskId,
+          restoredFrom: null,
           agent,
           owner,
           origin,
@@ -482,6 +487,17 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect(await ids({ parent })).toEqual([ofParent.taskId]);
         expect(await ids({ status: "ready" })).toEqual([ofPlace.taskId, ofOwner.taskId]);
         expect(await ids({ parent, status: "ready" })).toEqual([]);
+      });
+
+      it("lists what has not changed since a time", async () => {
+        const place = fresh("place");
+        const at = { columns: { origin: { frontEnd: "cli", place, conversation: "c", private: false } } };
+        const [idle, busy] = [await create(at), await create(at)];
+        clock.pass(1_000);
+        const updatedBefore = await store.now();
+        await append(busy, await hold(busy), [told("a")], { columns: RUNNING });
+        const listed = await store.listTasks({ place, updatedBefore, limit: 10 });
+        expect(listed.map((row) => row.taskId)).toEqual([idle.taskId]);
       });
 
       it("lists by the beginning of the id, word for word", async () => {
@@ -1587,6 +1603,315 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         const first = await hold(log);
         clock.pass(LEASE_MS);
         expect((await hold(log)).epoch).toBe(first.epoch);
+      });
+    });
+
+    describe("epochs", () => {
+      /** Backs up and restores at once; from here on `store` is what was restored. */
+      const restore = async (context: TestContext): Promise<number> => {
+        if (opened.backup === undefined) return context.skip("this store's harness cannot restore a backup");
+        const backupAt = await store.now();
+        store = await (await opened.backup())();
+        return backupAt;
+      };
+
+      it("begin with a restore, and tell each open task's claim of the backup", async (context) => {
+        const log = await create();
+        const before = (await hold(log)).epoch;
+        const backupAt = await restore(context);
+        clock.pass(LEASE_MS);
+        expect((await rowOf(log)).restoredFrom).toBe(backupAt);
+        const claim = await hold(log);
+        expect(claim.epoch).toBeGreaterThan(before);
+        expect(claim.restoredFrom).toBe(backupAt);
+      });
+
+      it("are told of until an append tells them to the log", async (context) => {
+        const log = await create();
+        const backupAt = await restore(context);
+        const first = await hold(log);
+        await append(log, first, [told("a")], { columns: RUNNING });
+        await store.release({ taskId: log.taskId, fence: first.fence, kind: "stop" });
+        const second = await hold(log);
+        expect(second.restoredFrom).toBe(backupAt);
+        await append(log, second, [told("b")], { epoch: second.epoch });
+        expect((await rowOf(log)).restoredFrom).toBeNull();
+        await store.release({ taskId: log.taskId, fence: second.fence, kind: "stop" });
+        expect(await hold(log)).toMatchObject({ restoredFrom: null, epoch: second.epoch });
+      });
+
+      it("are told of by nothing of a refused append", async (context) => {
+        const log = await create();
+        const backupAt = await restore(context);
+        const claim = await hold(log);
+        await post(log, say("hello"));
+        const params = appending(log, claim, [told("a")], { epoch: claim.epoch, inboxSeen: 0 });
+        await refused(store.append(params), "inbox_moved");
+        expect((await rowOf(log)).restoredFrom).toBe(backupAt);
+      });
+
+      it("have nothing to tell to a task that was created after, was imported after, or has ended", async (context) => {
+        const ended = await create();
+        await end(ended, await hold(ended));
+        const { taskId } = ended;
+        await store.release({ taskId, fence: (await rowOf(ended)).fence, kind: "stop" });
+        await restore(context);
+        const log = await create();
+        expect((await rowOf(log)).restoredFrom).toBeNull();
+        expect((await hold(log)).restoredFrom).toBeNull();
+        expect((await rowOf(ended)).restoredFrom).toBeNull();
+        const importing = { taskId: fresh("import"), bundle: await store.exportTask({ taskId: log.taskId }) };
+        await store.importTask({ ...importing, secret: newSecret(), columns: log.columns, rows: [] });
+        expect((await rowOf(importing)).restoredFrom).toBeNull();
+      });
+
+      it("are told of by the earliest of several backups", async (context) => {
+        const log = await create();
+        const earliest = await restore(context);
+        clock.pass(5_000);
+        const between = await create();
+        const latest = await restore(context);
+        expect(latest).toBeGreaterThan(earliest);
+        expect((await rowOf(log)).restoredFrom).toBe(earliest);
+        expect((await rowOf(between)).restoredFrom).toBe(latest);
+      });
+
+      it("end every lease, and raise every fence above any that was given out", async (context) => {
+        const log = await create();
+        const claim = await hold(log);
+        await restore(context);
+        expect(await rowOf(log)).toMatchObject({ claimedBy: null });
+        const next = await hold(log);
+        expect(next.fence).toBeGreaterThan(claim.fence + 1_000_000);
+        expect(next.attempts).toBe(1);
+        await refused(store.append(appending(log, claim, [told("late")])), "not_owner");
+      });
+
+      it("make every task ready that may have gone on since the backup, and no other", async (context) => {
+        const [midTurn, asking, paused, timed, ended] = [
+          ...([await create(), await create(), await create(), await create(), await create()] as const),
+        ];
+        const [untold, resting] = [await parked(), await parked()];
+        await append(midTurn, await hold(midTurn), [told("a")], { columns: RUNNING });
+        await append(asking, await hold(asking), [waits], {
+          columns: { ...WAITING, outcome: null, waitingOn: "answer" },
+        });
+        await store.release({ ...(await rowOf(asking)), kind: "parked", inboxSeen: 0 });
+        await post(untold, say("hello"));
+        await append(paused, await hold(paused), [waits], { columns: { ...WAITING, outcome: "paused" } });
+        await store.release({ ...(await rowOf(paused)), kind: "parked", inboxSeen: 0 });
+        const rows = [timerRow("t", clock.wall() + 60_000)];
+        await append(timed, await hold(timed), [waits], { columns: WAITING, rows });
+        await store.release({ ...(await rowOf(timed)), kind: "parked", inboxSeen: 0 });
+        await end(ended, await hold(ended));
+        await restore(context);
+        const claimable = async (log: Log) => (await store.claim(claiming({ taskId: log.taskId }))) !== null;
+        for (const log of [midTurn, asking, untold]) expect(await claimable(log)).toBe(true);
+        for (const log of [resting, paused, timed, ended]) expect(await claimable(log)).toBe(false);
+        clock.pass(60_000);
+        expect(await claimable(timed)).toBe(true);
+        await post(resting, say("hello"));
+        expect(await claimable(resting)).toBe(true);
+      });
+
+      it("leave logs, snapshots and heads as they were", async (context) => {
+        const log = await create();
+        const claim = await hold(log);
+        await append(log, claim, [told("a")], { columns: RUNNING });
+        const snapshot: Snapshot = { seq: 2, version: "v1", revision: claim.revision, bytes: new Uint8Array([1, 2]) };
+        await store.putSnapshot({ taskId: log.taskId, snapshot });
+        const { head } = await rowOf(log);
+        await restore(context);
+        expect((await rowOf(log)).head).toBe(head);
+        expect(await findings(log)).toEqual([]);
+        expect((await hold(log, { snapshotVersions: { scribe: "v1" } })).snapshot).toEqual(snapshot);
+        expect(await store.check()).toEqual([]);
+      });
+    });
+
+    describe("what was erased after a backup", () => {
+      const backUp = async (context: TestContext): Promise<() => Promise<Store>> => {
+        if (opened.backup === undefined) return context.skip("this store's harness cannot restore a backup");
+        return opened.backup();
+      };
+
+      it("is erased in what is restored: events, and items that a log had not taken yet", async (context) => {
+        const log = await create({ items: [{ by: "local:root", key: "k1", item: say("first words") }] });
+        const claim = await hold(log);
+        await append(log, claim, [told("told words")], { columns: RUNNING });
+        await post(log, say("second words"), "k2");
+        const again = await backUp(context);
+        const items = [{ seq: 1, at: 1, by: "local:root", key: "k1", type: "Say", text: "first words" }] as const;
+        await append(log, claim, [{ type: "InputTaken", items: [...items], through: 1 }], { taken: 1 });
+        await store.redact({ taskId: log.taskId, seqs: [2, 3], items: [2], secret: newSecret() });
+        store = await again();
+        const restored = [...bodies(await readAll(log)), ...bodies((await hold(log)).inbox)];
+        expect(restored.filter((body) => body.includes(" words"))).toEqual([]);
+        expect(await findings(log)).toEqual([]);
+      });
+
+      it("leaves what nobody erased, and another event at the seq of one that was", async (context) => {
+        const log = await create();
+        const claim = await hold(log);
+        await append(log, claim, [told("kept words")], { columns: RUNNING });
+        const again = await backUp(context);
+        await append(log, claim, [told("erased words")]);
+        await store.redact({ taskId: log.taskId, seqs: [3], secret: newSecret() });
+        store = await again();
+        Object.assign(log, (await readAll(log)).at(-1));
+        await append(log, await hold(log), [told("other words")]);
+        store = await (await backUp(context))();
+        const restored = bodies(await readAll(log)).join();
+        expect(restored).toContain("kept words");
+        expect(restored).toContain("other words");
+        expect(restored).not.toContain("erased words");
+      });
+
+      it("stays pruned, and its id used", async (context) => {
+        const log = await create();
+        await end(log, await hold(log));
+        const again = await backUp(context);
+        clock.pass(10);
+        expect(await store.prune({ endedBefore: await store.now(), limit: 10 })).toContain(log.taskId);
+        store = await again();
+        expect(await store.getTask({ taskId: log.taskId })).toBeNull();
+        await refused(create({ taskId: log.taskId }), "conflict");
+      });
+    });
+
+    describe("pruning", () => {
+      const ended = async (over: Making = {}): Promise<Log> => {
+        const log = await create(over);
+        await end(log, await hold(log));
+        return log;
+      };
+      /** Of what this test made: a store may be shared. */
+      const prune = async (endedBefore: number, more: Partial<PruneParams> = {}): Promise<readonly string[]> =>
+        store.prune({ endedBefore, limit: 10_000, ...more });
+
+      it("removes tasks that ended before a time, and no other", async () => {
+        const old = await ended();
+        const open = await parked();
+        clock.pass(1_000);
+        const cutoff = await store.now();
+        const young = await ended();
+        const gone = await prune(cutoff);
+        expect(gone).toContain(old.taskId);
+        expect(gone).not.toContain(open.taskId);
+        expect(gone).not.toContain(young.taskId);
+        expect(await store.getTask({ taskId: old.taskId })).toBeNull();
+        await rowOf(open);
+        await rowOf(young);
+        expect(await prune(cutoff)).not.toContain(old.taskId);
+        expect(await store.check()).toEqual([]);
+      });
+
+      it("removes nothing when it is only to say what it would", async () => {
+        const log = await ended();
+        clock.pass(10);
+        expect(await prune(await store.now(), { dryRun: true })).toContain(log.taskId);
+        expect(await readAll(log)).toHaveLength(2);
+      });
+
+      it("answers `not_found`, never `forgotten`, for all that a pruned task was asked before", async () => {
+        const log = await create();
+        const claim = await hold(log);
+        await end(log, claim);
+        const { taskId } = log;
+        const { fence } = claim;
+        await store.putFile({ taskId, name: "f", mediaType: "t", bytes: new Uint8Array(3) });
+        clock.pass(10);
+        await prune(await store.now());
+        await refused(store.read({ taskId }), "not_found");
+        await refused(post(log, say("late")), "not_found");
+        await refused(store.renew({ taskId, fence, leaseMs: LEASE_MS }), "not_found");
+        await refused(store.getSecret({ taskId }), "not_found");
+        await refused(store.exportTask({ taskId }), "not_found");
+        await refused(store.redact({ taskId, seqs: [1], secret: newSecret() }), "not_found");
+        expect(await store.readRows({ taskId }).catch(() => [])).toEqual([]);
+        expect(await store.getFile({ taskId, name: "f" })).toBeNull();
+        expect(await store.listFiles({ taskId })).toEqual([]);
+        expect(await store.getSnapshot({ taskId, version: "v1" })).toBeNull();
+        expect(await store.claim(claiming({ taskId }))).toBeNull();
+        expect((await store.listTasks({ limit: 1_000, idPrefix: taskId })).map((row) => row.taskId)).toEqual([]);
+      });
+
+      it("lets no id come back, and frees the creation key", async () => {
+        const log = await ended({ key: "k" + randomUUID() });
+        const { params } = making({ taskId: log.taskId });
+        const bundle = await store.exportTask({ taskId: log.taskId });
+        clock.pass(10);
+        await prune(await store.now());
+        await refused(store.createTask(params), "conflict");
+        const importing = { taskId: log.taskId, bundle, secret: newSecret(), columns: log.columns, rows: [] };
+        await refused(store.importTask(importing), "conflict");
+        await store.importTask({ ...importing, taskId: fresh("import") });
+      });
+
+      it("drops what another task's append carries for a pruned one", async () => {
+        const log = await ended();
+        clock.pass(10);
+        await prune(await store.now());
+        const other = await create();
+        const posts = [{ taskId: log.taskId, by: "local:root", key: "k", item: say("hello") }];
+        await append(other, await hold(other), [told("a")], { posts });
+      });
+
+      it("keeps what a kept task has as parent or folds, at any distance", async () => {
+        const [root, source, alone] = [await ended(), await ended(), await ended()];
+        const child = await ended({ columns: { parent: root.taskId, root: root.taskId } });
+        const fork = await ended({ columns: { historyFrom: source.taskId } });
+        const grandchild = await create({ columns: { parent: child.taskId, root: root.taskId } });
+        const forkOfFork = await create({ columns: { historyFrom: fork.taskId } });
+        clock.pass(10);
+        const gone = await prune(await store.now());
+        expect(gone).toContain(alone.taskId);
+        for (const log of [root, source, child, fork]) expect(gone).not.toContain(log.taskId);
+        await end(grandchild, await hold(grandchild));
+        await end(forkOfFork, await hold(forkOfFork));
+        clock.pass(10);
+        const then = await prune(await store.now());
+        const made = [root, source, child, fork, grandchild, forkOfFork].map(({ taskId }) => taskId);
+        expect(then.filter((taskId) => made.includes(taskId))).toEqual(made.toReversed());
+      });
+
+      it("prunes no more than the limit, newest first", async () => {
+        const logs = [await ended(), await ended(), await ended()];
+        clock.pass(10);
+        const endedBefore = await store.now();
+        expect(await prune(endedBefore, { limit: 2 })).toEqual([logs[2]?.taskId, logs[1]?.taskId]);
+        await rowOf(logs[0] ?? { taskId: "" });
+      });
+
+      it("leaves no content of a pruned task: log, inbox, snapshot, file or secret", async (context) => {
+        if (opened.bytes === undefined) return context.skip("this store's harness cannot show its bytes");
+        const log = await create({ objective: "prune-objective" });
+        const { taskId, secret } = log;
+        const claim = await hold(log);
+        await append(log, claim, [told("prune-event")], { columns: RUNNING });
+        await append(log, claim, [told("prune-redacted")]);
+        await store.redact({ taskId, seqs: [3], secret });
+        await post(log, say("prune-item"));
+        const bytes = new Uint8Array(Buffer.from("prune-file ".repeat(50_000)));
+        await store.putFile({ taskId, name: "prune-name", mediaType: "t", bytes });
+        const { revision } = await rowOf(log);
+        await append(log, { ...claim, revision }, [ends], { columns: ENDED });
+        clock.pass(10);
+        await prune(await store.now());
+        const left = await opened.bytes();
+        for (const word of ["objective", "event", "redacted", "item", "file"]) {
+          expect(left.includes(`prune-${word}`), word).toBe(false);
+        }
+        expect(left.includes(Buffer.from(secret))).toBe(false);
+      });
+
+      it("counts pruned tasks and their events no more", async () => {
+        await parked();
+        const before = await store.stats();
+        await ended();
+        clock.pass(10);
+        await prune(await store.now());
+        expect({ ...(await store.stats()), storeBytes: null }).toEqual({ ...before, storeBytes: null });
       });
     });
 

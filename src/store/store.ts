@@ -144,6 +144,9 @@ export interface AppendParams {
    * drops its item. */
   readonly posts?: readonly Post[];
   readonly definitions?: readonly Definition[];
+  /** The drafts tell of a restore (`core/interrupted`): the task has come into this epoch, and `restoredFrom` is null from
+   * now on. Absent: the task stays in the epoch it is in. */
+  readonly epoch?: number;
   /** A child task to create with this append, in the same transaction. */
   readonly children?: readonly CreateParams[];
 }
@@ -183,7 +186,11 @@ export interface Claim {
   readonly taskId: string;
   readonly agent: string;
   readonly fence: number;
+  /** The store's: raised by each restore. A task is created in the epoch of its time. */
   readonly epoch: number;
+  /** The store was restored from a backup since the epoch that the task is in: the time of that backup (store's clock, ms),
+   * of several the earliest. Null where the log has told of it, or there is nothing to tell. */
+  readonly restoredFrom: number | null;
   readonly revision: number;
   readonly secret: Uint8Array;
   readonly lastSeq: number;
@@ -251,6 +258,8 @@ export interface TaskRow {
   readonly claimedBy: string | null;
   readonly held: Held | null;
   readonly nextTimerAt: number | null;
+  /** As in a claim. Null once the task has ended. */
+  readonly restoredFrom: number | null;
 }
 
 export interface ListParams {
@@ -260,6 +269,8 @@ export interface ListParams {
   readonly status?: TaskRow["status"];
   /** Ids that begin with this. */
   readonly idPrefix?: string;
+  /** Whose log last grew before this (store's clock, ms). */
+  readonly updatedBefore?: number;
   /** Newest first by the store's order of creation; continue after this task id. */
   readonly after?: string;
   readonly limit: number;
@@ -272,6 +283,14 @@ export interface RedactParams {
   readonly secret: Uint8Array;
   /** Untaken inbox items to redact too, by inbox seq. */
   readonly items?: readonly number[];
+}
+
+export interface PruneParams {
+  /** Tasks that ended before this (store's clock, ms). */
+  readonly endedBefore: number;
+  readonly limit: number;
+  /** Only say which. */
+  readonly dryRun?: boolean;
 }
 
 /** What `check` found. `seq` is null where the fault is not at one event. */
@@ -326,7 +345,7 @@ export interface Store {
   /**
    * Creates a task with its first events and items in one transaction; `drafts[0]` is `TaskCreated` at seq 1.
    * The same `key` for one owner and place (of creation) gives the first receipt with `duplicate`. Codes: `conflict`
-   * (task id taken, or key used for another agent or objective), `forgotten`.
+   * (task id taken, also by a task that was pruned; or key used for another agent or objective), `forgotten`.
    */
   createTask(params: CreateParams): Promise<CreateReceipt>;
 
@@ -420,6 +439,14 @@ export interface Store {
    * is content), `damaged`.
    */
   redact(params: RedactParams): Promise<{ readonly revision: number }>;
+
+  /**
+   * Removes ended tasks whole: log, inbox, rows, snapshots, files, secret; what is left is that the id was used. Such a
+   * task is `not_found`, not `forgotten`; to create or import one under its id again is a `conflict`; its creation key is
+   * free. Kept whatever its age is a task that a kept one has as parent or folds through `historyFrom`. The ids, newest
+   * first by the store's order of creation, so that a prune that is cut short leaves no fork without its source.
+   */
+  prune(params: PruneParams): Promise<readonly string[]>;
 
   /** Keeps a task file (chunked); replaces one of that name. Codes: `not_found`, `forgotten`. */
   putFile(params: {

@@ -124,6 +124,7 @@ export const storeLog = async (store: Store, kept: Kept, reducers: Reducers): Pr
       claimedBy: null,
       held: null,
       nextTimerAt: null,
+      restoredFrom: null,
     },
     entries,
     redactions,

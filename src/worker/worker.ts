@@ -3,6 +3,7 @@ import type { PreparedAgent } from "../plugins/plugin.ts";
 import type { RunnerClock, RunnerPorts } from "../runner/ports.ts";
 import { hold, runTask, type RunEnd } from "../runner/runner.ts";
 import { StoreError, type Claim } from "../store/store.ts";
+import { keepClosingIdle } from "./close-idle.ts";
 
 export interface WorkerOptions {
   /** Names this worker in claims. */
@@ -18,6 +19,8 @@ export interface WorkerOptions {
   readonly host: string;
   /** After this many claims in a row that no holder gave back, a task is held: it may be what kills its workers. */
   readonly maxAttempts: number;
+  /** Closes conversations that have been at rest for so long (ms). Never if absent. */
+  readonly closeIdleAfterMs?: number;
   /** Called when a run of a task came to its end. */
   readonly onRunEnd?: (taskId: string, end: RunEnd) => void;
 }
@@ -188,7 +191,11 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
     }
   };
 
-  const looping = loop();
+  const { closeIdleAfterMs } = options;
+  const looping = Promise.all([
+    loop(),
+    ...(closeIdleAfterMs === undefined ? [] : [keepClosingIdle(ports, closeIdleAfterMs, stopping)]),
+  ]);
   // A failure of the loop itself reaches whoever stops the worker.
   looping.catch(() => undefined);
   return {

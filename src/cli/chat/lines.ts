@@ -84,6 +84,11 @@ export const unknownLines = (state: TaskState | undefined): string[] =>
     .filter(({ phase }) => phase === "unknown")
     .map(({ id }) => `look whether ${id} happened: /resolve ${id} done|absent WHAT YOU SAW, or /verify ${id}`);
 
+/** Of reasons that do not say enough by themselves. */
+const meanings: Readonly<Record<string, string>> = {
+  restored: "restored from a backup; what it did after that is not in its log",
+};
+
 const mark = { done: "x", in_progress: ">", blocked: "!", open: " " } as const;
 
 /** The plan and the goals as they stand, where the agent keeps some. */
@@ -97,7 +102,7 @@ export const planLines = (state: TaskState | undefined): string[] => {
 const restLine = ({ waiting, ended }: TaskState): string => {
   if (ended !== undefined) return `the task has ended: ${ended.outcome}`;
   const { on, outcome, reason } = waiting ?? { on: "input" };
-  const why = reason === undefined ? "" : ` (${reason})`;
+  const why = reason === undefined ? "" : ` (${meanings[reason] ?? reason})`;
   if (on === "resume") return `${outcome ?? "paused"}${why}: what you say goes on with it, or /resume`;
   if (on === "input") return outcome === undefined || outcome === "completed" ? "ready" : `${outcome}${why}`;
   return `waits for ${on}${why}`;

@@ -5,12 +5,8 @@ import { findTask } from "../../client/find-task.ts";
 import { nodeHasher } from "../../store/node-hasher.ts";
 import type { Finding } from "../../store/store.ts";
 import { defineCommand, UsageError } from "../command.ts";
+import { counted, findingLine } from "../database.ts";
 import { openSession, type Session } from "../session.ts";
-
-const lineOf = ({ taskId, seq, what }: Finding): string => {
-  const where = [...(taskId === "" ? [] : [`task ${taskId}`]), ...(seq === null ? [] : [`seq ${String(seq)}`])];
-  return where.length === 0 ? what : `${where.join(" ")}: ${what}`;
-};
 
 const taskIdsOf = async (session: Session, task: string | undefined): Promise<string[]> => {
   if (task !== undefined) return [(await findTask(session.client, task)).taskId];
@@ -44,11 +40,9 @@ export const check = defineCommand({
       findings.push(...(await checkTask({ store, hasher: nodeHasher }, { taskId, ...head })));
     }
     if (options.json === true) output.json({ tasks: taskIds.length, findings });
-    else for (const finding of findings) output.print(lineOf(finding));
-    const checked = `${String(taskIds.length)} ${taskIds.length === 1 ? "task" : "tasks"} checked`;
-    const faults = `${String(findings.length)} ${findings.length === 1 ? "fault" : "faults"}`;
-    const found = findings.length === 0 ? "all is well" : faults;
-    output.tell(`${checked} in ${store.name}: ${found}`);
+    else for (const finding of findings) output.print(findingLine(finding));
+    const found = findings.length === 0 ? "all is well" : counted(findings.length, "fault");
+    output.tell(`${counted(taskIds.length, "task")} checked in ${store.name}: ${found}`);
     return findings.length === 0 ? 0 : 1;
   },
 });

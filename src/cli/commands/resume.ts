@@ -36,8 +36,9 @@ const goOn = async (
   const stopped = await workToRest(program, session, workshop, taskId);
   const events = await readLog(session.client, taskId, after);
   const interrupted = events.some(({ event }) => event.type === "ExtensionRecorded" && event.kind === "interrupted");
-  const { waitingOn } = await showTask(session.client, taskId);
-  if (stopped === null && interrupted && waitingOn === "resume") {
+  const { waitingOn, restored } = await showTask(session.client, taskId);
+  // Of a restore its person is told before anything goes on.
+  if (stopped === null && interrupted && waitingOn === "resume" && restored?.isNew !== true) {
     await post(session.client, { taskId, item: resumeItem(text) });
     return workAndReport(program, session, workshop, { taskId, after, json });
   }
@@ -54,7 +55,7 @@ export const resume = defineCommand({
     "A task in the middle of a turn (its process was killed or stopped) is worked on from where it stands: nothing that",
     "was done is done twice, and a write that was under way is verified or becomes unknown. A paused, failed or",
     "cancelled turn goes on; a completed one is opened again. While an action is unknown or an approval is pending,",
-    "nothing can be resumed.",
+    "nothing can be resumed. A task of a database that was restored pauses once before it goes on, and says so.",
   ].join("\n"),
   perform: async (program, { options, words: { task, text } }) => {
     await using session = await openSession(program, options);

@@ -2,7 +2,7 @@
 import { showTask, type ActionView, type TaskView } from "../../client/show-task.ts";
 import type { UsageTotals } from "../../client/usage.ts";
 import { defineCommand } from "../command.ts";
-import { standing } from "../report.ts";
+import { restoredText, standing } from "../report.ts";
 import { openSession } from "../session.ts";
 
 const time = (ms: number): string => new Date(ms).toISOString();
@@ -62,6 +62,7 @@ const page = (view: TaskView): string => {
     ["objective", view.objective],
     ["status", outcome === "" ? status : `${status} (${outcome})`],
     ...(view.problem === null ? [] : [["problem", view.problem] as [string, string]]),
+    ...(view.restored === null ? [] : [["restored", restoredText(view.restored)] as [string, string]]),
     ...(view.claimedBy === null ? [] : [["worker", view.claimedBy] as [string, string]]),
     ...(view.untaken === 0 ? [] : [["inbox", `${String(view.untaken)} not taken`] as [string, string]]),
     ["agent", `${view.agent}, model ${view.model}, mode ${view.mode}, on interrupt ${view.onInterrupt}`],

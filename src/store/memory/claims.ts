@@ -3,11 +3,9 @@ import { openText } from "../seal.ts";
 import { StoreError, type Claim, type ClaimParams, type Held, type InboxEntry, type ReleaseParams } from "../store.ts";
 import { checkInboxSeen, openInbox, readyFrom } from "./inbox.ts";
 import { chainAfter } from "./log.ts";
+import { restoredFrom } from "./restore.ts";
 import { readSnapshot } from "./snapshots.ts";
 import { findTask, nowOf, type Lease, type State, type StoredTask } from "./state.ts";
-
-/** The memory store is never restored. */
-const EPOCH = 1;
 
 const leaseFrom = (state: State, worker: string, leaseMs: number): Lease => ({
   over: false,
@@ -87,7 +85,8 @@ export const claim = (state: State, params: ClaimParams): Claim | null => {
   return {
     taskId,
     fence,
-    epoch: EPOCH,
+    epoch: state.epoch,
+    restoredFrom: restoredFrom(state, task),
     revision,
     attempts,
     holds,

@@ -52,6 +52,8 @@ export interface StoredTask {
   readonly createdAt: number;
   /** How many events it was created with, for the receipt of a second creation. */
   readonly createdSeq: number;
+  /** Of its creation, or of the restore that its log tells of last. */
+  epoch: number;
   columns: TaskColumns;
   updatedAt: number;
   ended: boolean;
@@ -85,6 +87,11 @@ export interface State {
   readonly tasks: Map<string, StoredTask>;
   /** Ids that are gone and must stay so. */
   readonly forgotten: Set<string>;
+  /** Ids of tasks that were pruned. */
+  readonly pruned: Set<string>;
+  epoch: number;
+  /** The time of the backup that each epoch but the first began with. */
+  readonly restores: Map<number, number>;
   /** Task ids by owner, place and creation key. */
   readonly creationKeys: Map<string, string>;
   /** Texts by hash. */
@@ -99,6 +106,9 @@ export const openState = (clock: Clock, seal: Seal): State => ({
   seal,
   tasks: new Map(),
   forgotten: new Set(),
+  pruned: new Set(),
+  epoch: 1,
+  restores: new Map(),
   creationKeys: new Map(),
   definitions: new Map(),
   hints: new Set(),
@@ -122,7 +132,8 @@ export const findTask = (state: State, taskId: string): StoredTask => {
   const task = state.tasks.get(taskId);
   if (task !== undefined) return task;
   if (state.forgotten.has(taskId)) throw new StoreError("forgotten", `task ${taskId} was forgotten`);
-  throw new StoreError("not_found", `there is no task ${taskId}`);
+  const told = state.pruned.has(taskId) ? `task ${taskId} was pruned` : `there is no task ${taskId}`;
+  throw new StoreError("not_found", told);
 };
 
 /** Tells who listens, once the change stands. */

@@ -4,6 +4,7 @@ import { plainSeal } from "../seal.ts";
 import { storeContract } from "../store.contract.ts";
 import type { Clock } from "../store.ts";
 import { systemClock } from "../system-clock.ts";
+import { beginEpoch } from "./restore.ts";
 import { nowOf, openState } from "./state.ts";
 import { storeOver } from "./store.ts";
 
@@ -29,6 +30,13 @@ storeContract("the memory store", async ({ clock = systemClock(), seal = plainSe
     forget: async (taskId) => {
       state.tasks.delete(taskId);
       state.forgotten.add(taskId);
+    },
+    backup: async () => {
+      const backupAt = nowOf(state);
+      return async () => {
+        beginEpoch(state, backupAt);
+        return store;
+      };
     },
     bytes: async () => Buffer.from(wordsOf(state)),
     dispose: async () => {

@@ -10,6 +10,7 @@ import { getFile, listFiles, putFile } from "./files.ts";
 import { follow } from "./follow.ts";
 import { post } from "./inbox.ts";
 import { read } from "./log.ts";
+import { prune } from "./prune.ts";
 import { readRedactions, redact } from "./redaction.ts";
 import { readRows } from "./rows.ts";
 import { getSnapshot, putSnapshot } from "./snapshots.ts";
@@ -71,6 +72,7 @@ export const storeOver = (state: State): Store => {
     putSnapshot: ({ taskId, snapshot }) => run(() => putSnapshot(state, taskId, snapshot)),
     getSnapshot: ({ taskId, version }) => run(() => getSnapshot(state, taskId, version)),
     redact: (params) => run(() => redact(state, params)),
+    prune: (params) => run(() => prune(state, params)),
     putFile: ({ taskId, ...file }) => run(() => putFile(state, taskId, file)),
     getFile: ({ taskId, name }) => run(() => getFile(state, taskId, name)),
     listFiles: ({ taskId }) => run(() => listFiles(state, taskId)),

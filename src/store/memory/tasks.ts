@@ -6,6 +6,7 @@ import { StoreError, type CreateParams, type CreateReceipt, type ListParams, typ
 import { heldOf, holderOf } from "./claims.ts";
 import { deliver, encodePost, nextTimerAt, readyFrom } from "./inbox.ts";
 import { headOf, storeEvents } from "./log.ts";
+import { restoredFrom } from "./restore.ts";
 import { applyRows } from "./rows.ts";
 import { changed, nowOf, type State, type StoredTask } from "./state.ts";
 
@@ -16,12 +17,14 @@ export const newTask = (
 ): StoredTask => {
   const { taskId, secret, columns } = task;
   if (state.forgotten.has(taskId)) throw new StoreError("forgotten", `task ${taskId} was forgotten`);
-  if (state.tasks.has(taskId)) throw new StoreError("conflict", `there is a task ${taskId} already`);
+  if (state.tasks.has(taskId) || state.pruned.has(taskId))
+    throw new StoreError("conflict", `there is a task ${taskId} already`);
   const now = nowOf(state);
   return {
     taskId,
     createdAt: now,
     createdSeq: 0,
+    epoch: state.epoch,
     columns: structuredClone(columns),
     updatedAt: now,
     ended: false,
@@ -120,6 +123,7 @@ export const rowOf = (state: State, task: StoredTask): TaskRow => {
     claimedBy: holderOf(state, task),
     held: heldOf(task),
     nextTimerAt: nextTimerAt(task),
+    restoredFrom: restoredFrom(state, task),
   };
 };
 
@@ -129,14 +133,15 @@ export const getTask = (state: State, taskId: string): TaskRow | null => {
 };
 
 export const listTasks = (state: State, params: ListParams): TaskRow[] => {
-  const { owner, place, parent, status, idPrefix = "", after, limit } = params;
+  const { owner, place, parent, status, idPrefix = "", after, updatedBefore = Infinity, limit } = params;
   const newestFirst = [...state.tasks.values()].reverse();
   const start = after === undefined ? 0 : newestFirst.findIndex((task) => task.taskId === after) + 1;
   return newestFirst
     .slice(start)
-    .filter(({ taskId, columns }) => {
+    .filter(({ taskId, columns, updatedAt }) => {
       return (
         taskId.startsWith(idPrefix) &&
+        updatedAt < updatedBefore &&
         (owner === undefined || columns.owner === owner) &&
         (place === undefined || columns.origin.place === place) &&
         (parent === undefined || columns.parent === parent) &&

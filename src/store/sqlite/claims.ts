@@ -3,6 +3,7 @@
 import type { Claim, ClaimParams, ReleaseParams } from "../store.ts";
 import { requireSeen } from "./append.ts";
 import type { Connection } from "./connection.ts";
+import { epochOf, restoredFrom } from "./epochs.ts";
 import { dropHolds, hold, holdsOf, isHeld } from "./holds.ts";
 import { isTimerDue, moveDueTimers, untaken } from "./inbox.ts";
 import { serves } from "./lanes.ts";
@@ -154,12 +155,6 @@ export const take = (
   return { ...taken, now };
 };
 
-const epochOf = (connection: Connection): number => {
-  const place = connection.get<{ epoch: number }>("SELECT epoch FROM place");
-  if (place === undefined) throw new Error(`${connection.name}: the table "place" has lost its row`);
-  return place.epoch;
-};
-
 /** Loads what was taken; null when the task is gone since. */
 export const load = (connection: Connection, taken: Taken, params: ClaimParams): Claim | null => {
   const row = findTask(connection, taken.taskId);
@@ -171,6 +166,7 @@ export const load = (connection: Connection, taken: Taken, params: ClaimParams):
     ...taken,
     ...{ agent, revision, lastSeq, chain: head, snapshot },
     epoch: epochOf(connection),
+    restoredFrom: restoredFrom(connection, row.epoch),
     holds: holdsOf(connection, row.task, params.build),
     secret: secretOf(connection, row.task),
     entries: readEntries(connection, row, { after: snapshot?.seq }),

@@ -3,6 +3,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { StoreError, type Seal } from "../store.ts";
+import type { ErasureJournal } from "./erasures.ts";
 import { isBusy, refusalOf } from "./refusal.ts";
 import type { StoreClock } from "./store-clock.ts";
 import { transact, type Transaction } from "./transaction.ts";
@@ -20,6 +21,8 @@ export interface ConnectionOptions {
   readonly busyMs: number;
   /** Refuses when the schema is no longer the one that this code knows. */
   readonly checkSchema: () => void;
+  /** Where erasures are noted beside the database; nowhere if absent. */
+  readonly erasures?: ErasureJournal;
 }
 
 const LONGEST_PAUSE_MS = 20;
@@ -56,6 +59,7 @@ export class Connection {
   readonly name: string;
   readonly seal: Seal;
   readonly clock: StoreClock;
+  readonly erasures: ErasureJournal | undefined;
   readonly #options: ConnectionOptions;
   readonly #statements = new Map<string, StatementSync>();
   #closed = false;
@@ -64,6 +68,7 @@ export class Connection {
     this.name = options.name;
     this.seal = options.seal;
     this.clock = options.clock;
+    this.erasures = options.erasures;
     this.#options = options;
   }
 

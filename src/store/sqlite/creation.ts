@@ -3,10 +3,11 @@ import { toHex } from "../../core/envelope.ts";
 import { checkDrafts, isSameCreation } from "../drafts.ts";
 import { StoreError, type CreateParams, type CreateReceipt, type NewTask } from "../store.ts";
 import type { Connection } from "./connection.ts";
+import { epochOf } from "./epochs.ts";
 import { nextTimer, putFirst } from "./inbox.ts";
 import { insertEvent, readEnvelopes, type LogOf } from "./log.ts";
 import { writeRows } from "./projections.ts";
-import { changeTask, columnChanges, findTask, isForgotten, readyFrom, requireTask } from "./tasks.ts";
+import { changeTask, columnChanges, findTask, isForgotten, isPruned, readyFrom, requireTask } from "./tasks.ts";
 
 type FirstOf = LogOf & { readonly firstSeq: number };
 
@@ -34,6 +35,8 @@ const known = (connection: Connection, { task, drafts }: CreateParams): CreateRe
 /** Codes: `forgotten`, `conflict`. */
 export const requireNew = (connection: Connection, taskId: string): void => {
   if (isForgotten(connection, taskId)) throw new StoreError("forgotten", `task ${taskId} was forgotten`);
+  if (isPruned(connection, taskId))
+    throw new StoreError("conflict", `the id ${taskId} was that of a task that was pruned`);
   if (findTask(connection, taskId) !== undefined) throw new StoreError("conflict", `there is a task ${taskId} already`);
 };
 
@@ -49,6 +52,7 @@ export const insertTask = (
     key: key ?? null,
     keyPlace: columns.origin.place,
     firstSeq,
+    epoch: epochOf(connection),
     createdAt: now,
     updatedAt: now,
     lastSeq: 0,

@@ -25,7 +25,7 @@ const faults: readonly string[] = [
    FROM tasks JOIN (SELECT task, min(dueAt) AS next FROM timers WHERE inboxSeq IS NULL GROUP BY task) USING (task)
    WHERE nextTimerAt IS NOT next`,
   `SELECT id, NULL AS seq, 'it has something to do, but no worker would find it' AS what FROM tasks
-   WHERE leaseUntil IS NULL AND readyAt IS NULL AND status <> 'ended'
+   WHERE leaseUntil IS NULL AND readyAt IS NULL AND status NOT IN ('ended', 'gone')
      AND (status <> 'waiting' OR inboxSeq > inboxTaken OR nextTimerAt IS NOT NULL)`,
   `SELECT id, NULL AS seq, 'its file ' || name || ' is not whole' AS what
    FROM files JOIN tasks USING (task) LEFT JOIN chunks USING (file)

@@ -5,6 +5,7 @@ import type { Clock, Seal } from "../store.ts";
 import { systemClock } from "../system-clock.ts";
 import { Connection, untilFree } from "./connection.ts";
 import { configure, markNew, openFile } from "./database-file.ts";
+import { erasureJournal, journalPath } from "./erasures.ts";
 import { migrate, requireKnown, schemaCheck } from "./migrate.ts";
 import { StoreClock } from "./store-clock.ts";
 
@@ -32,7 +33,8 @@ export const openConnection = async (options: ConnectOptions): Promise<Connectio
       migrate(name, database);
     });
     const checkSchema = schemaCheck(name, database);
-    return new Connection({ name, database, seal, clock: new StoreClock(clock), busyMs, checkSchema });
+    const erasures = erasureJournal(journalPath(name));
+    return new Connection({ name, database, seal, clock: new StoreClock(clock), busyMs, checkSchema, erasures });
   } catch (error) {
     database.close();
     throw error;

@@ -1,10 +1,12 @@
 // Redaction: content goes for good; skeleton, digest and chain stay, and a list says what was done.
-import { FIRST_CHAIN, digestOf, redactionChain } from "../../core/envelope.ts";
+import { FIRST_CHAIN, digestOf, redactionChain, toHex } from "../../core/envelope.ts";
+import type { EventOf } from "../../core/events.ts";
 import { nodeHasher } from "../node-hasher.ts";
 import { openText, sealText } from "../seal.ts";
 import { StoreError, type Envelope, type RedactParams } from "../store.ts";
 import { eventTombstone, itemTombstone } from "../tombstone.ts";
 import type { Connection } from "./connection.ts";
+import type { Erasure } from "./erasures.ts";
 import { readEnvelopes, type LogOf } from "./log.ts";
 import { blankSnapshots } from "./snapshots.ts";
 import { changeTask, requireTask, type Guarded } from "./tasks.ts";
@@ -82,6 +84,34 @@ const foldersOf = (connection: Connection, row: Guarded): number[] =>
     )
     .map(({ task }) => task);
 
+/** Names an item in the journal of erasures. */
+export const keyDigest = (taskId: string, key: string): string => toHex(nodeHasher.sha256(`${taskId}\n${key}`));
+
+/** The keys of the items that an event took: a backup from before that still has them in its inbox. */
+const keysTaken = (connection: Connection, row: Guarded, seq: number): string[] => {
+  const [{ type, body } = { type: "", body: "" }] = readEnvelopes(connection, row, { after: seq - 1, through: seq });
+  if (type !== "InputTaken") return [];
+  return (JSON.parse(body) as EventOf<"InputTaken">).items.map(({ key }) => key);
+};
+
+const erasureOf = (
+  connection: Connection,
+  row: Guarded,
+  tombstones: readonly Tombstone[],
+  items: readonly { readonly seq: number }[],
+): Erasure => {
+  const untaken = items.map(({ seq }) => {
+    const sql = "SELECT key FROM inbox WHERE task = ? AND seq = ?";
+    return connection.get<{ key: string }>(sql, row.task, seq)?.key ?? "";
+  });
+  const keys = [...untaken, ...tombstones.flatMap(({ seq }) => keysTaken(connection, row, seq))];
+  return {
+    redacted: row.id,
+    events: tombstones.map(({ seq, eventDigest }) => [seq, toHex(eventDigest)]),
+    items: keys.map((key) => keyDigest(row.id, key)),
+  };
+};
+
 /** Codes: `not_found`, `forgotten`, `newer_version`, `damaged`. */
 export const redact = (connection: Connection, params: RedactParams): { readonly revision: number } => {
   const row = requireTask(connection, params.taskId);
@@ -93,6 +123,7 @@ export const redact = (connection: Connection, params: RedactParams): { readonly
   const items = itemsFor(connection, row, params.items ?? []);
   if (tombstones.length === 0 && items.length === 0) return { revision: row.revision };
 
+  connection.erasures?.note([erasureOf(connection, row, tombstones, items)]);
   redactEvents(connection, row, tombstones);
   for (const { seq, body } of items) {
     const sealed = sealText(connection.seal, row.id, body);

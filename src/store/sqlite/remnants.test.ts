@@ -86,3 +86,44 @@ it("cuts the log of changes with a redaction, while the store stays open", async
   await store.close();
   expect(readFileSync(path, "latin1")).not.toContain("the-secret-words");
 });
+
+it("leaves no word of tasks that were pruned, a few at a time among others that go later", async () => {
+  const path = folder.path("tasks.db");
+  const store = await openSqliteStore({ path });
+  const logs = await Promise.all(Array.from({ length: 120 }, () => createLog(store)));
+  const claims = await Promise.all(logs.map((log) => claimLog(store, log)));
+  for (let round = 0; round < 30; round += 1) {
+    for (const [task, log] of logs.entries()) {
+      const [{ taskId }, claim] = [log, claims[task]];
+      if (claim === undefined || (task + round) % 3 === 0) continue;
+      const item = { type: "Say", text: text("item", task, round) } as const;
+      await store.post({ taskId, by: "local:root", key: `key of item ${String(round)}`, item });
+      await appendTo(store, log, claim, [told(text("event", task, round))]);
+      const bytes = new Uint8Array(Buffer.from(text("file", task, round)));
+      if (round % 10 < 2) await store.putFile({ taskId, name: `f${String(round)}`, mediaType: "t", bytes });
+    }
+  }
+  // Four lots, each all over the file; the last one stays.
+  let kept = logs.map((_, task) => task);
+  for (const lot of [0, 1, 2]) {
+    const ends = kept.filter((task) => (task * 7) % 4 === lot || task % 11 === lot);
+    for (const task of ends) {
+      const [log, claim] = [logs[task], claims[task]];
+      if (log === undefined || claim === undefined) throw new Error("every log is claimed");
+      await appendTo(store, log, claim, [{ type: "TaskEnded", outcome: "done" }], { columns: { status: "ended" } });
+    }
+    const pruned = await store.prune({ endedBefore: (await store.now()) + 1, limit: 1_000 });
+    expect(pruned).toHaveLength(ends.length);
+    kept = kept.filter((task) => !ends.includes(task));
+  }
+  expect(await store.check()).toEqual([]);
+  await store.close();
+  const bytes = readFileSync(path, "latin1");
+  for (const kind of ["event", "item", "file"]) {
+    const tasks = new Set(bytes.matchAll(new RegExp(`\\b${kind}-(\\d+)-\\d+\\.`, "g")).map(([, task]) => Number(task)));
+    expect(
+      [...tasks].sort((a, b) => a - b),
+      kind,
+    ).toEqual(kept);
+  }
+});

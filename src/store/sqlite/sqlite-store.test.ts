@@ -1,9 +1,12 @@
 // Runs the contract suite on the SQLite store.
 import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { temporaryFolder } from "../../../test/sqlite/log-writer.ts";
 import { storeContract } from "../store.contract.ts";
 import type { Store } from "../store.ts";
+import { backupDatabase } from "./backup.ts";
+import { restoreDatabase } from "./restore.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 storeContract("the SQLite store", async (options) => {
@@ -27,6 +30,21 @@ storeContract("the SQLite store", async (options) => {
       database.prepare("INSERT INTO forgotten (id) VALUES (?)").run(taskId);
       database.exec("COMMIT");
       database.close();
+    },
+    backup: async () => {
+      const to = folder.path(`backup ${String(stores.length)}.db`);
+      await backupDatabase({ path: stores.at(-1)?.name ?? path, to, ...options });
+      const number = stores.length;
+      return async () => {
+        const restored = folder.path(`restored ${String(number)} ${String(stores.length)}.db`);
+        // As if it were the same path, where the journal of erasures goes on.
+        const erasures = `${stores.at(-1)?.name ?? path}.erasures`;
+        if (existsSync(erasures)) copyFileSync(erasures, `${restored}.erasures`);
+        await restoreDatabase({ from: to, path: restored, replace: false, ...options });
+        const store = await openSqliteStore({ path: restored, ...options });
+        stores.push(store);
+        return store;
+      };
     },
     bytes: async () => {
       const database = new DatabaseSync(path, { timeout: 5_000 });

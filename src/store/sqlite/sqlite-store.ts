@@ -14,6 +14,7 @@ import { check } from "./integrity.ts";
 import { read, readRedactions } from "./log.ts";
 import { openConnection, type ConnectOptions } from "./open-connection.ts";
 import { readRows } from "./projections.ts";
+import { prune } from "./prune.ts";
 import { redact } from "./redaction.ts";
 import { getSnapshot, putSnapshot } from "./snapshots.ts";
 import { stats } from "./stats.ts";
@@ -25,7 +26,7 @@ export interface SqliteOptions extends ConnectOptions {
   readonly pollMs?: number;
 }
 
-type Writing = "createTask" | "append" | "post" | "redact" | "putSnapshot" | "putFile" | "importTask";
+type Writing = "createTask" | "append" | "post" | "redact" | "prune" | "putSnapshot" | "putFile" | "importTask";
 
 const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   async createTask(params) {
@@ -52,6 +53,13 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
     await connection.checkpoint();
     wake.tell(params.taskId);
     return receipt;
+  },
+  async prune(params) {
+    const taskIds = await connection.write(() => prune(connection, params));
+    if (params.dryRun === true) return taskIds;
+    await connection.checkpoint();
+    for (const taskId of taskIds) wake.tell(taskId);
+    return taskIds;
   },
   putSnapshot: ({ taskId, snapshot }) => connection.write(() => putSnapshot(connection, taskId, snapshot)),
   putFile: ({ taskId, ...file }) => connection.write(() => putFile(connection, taskId, file)),

@@ -5,12 +5,14 @@ import type { Connection } from "./connection.ts";
 const count = (connection: Connection, sql: string): number => connection.get<{ n: number }>(sql)?.n ?? 0;
 
 export const stats = (connection: Connection): StoreStats => ({
-  tasks: count(connection, "SELECT count(*) AS n FROM tasks"),
+  tasks: count(connection, "SELECT count(*) AS n FROM tasks WHERE status <> 'gone'"),
   types: connection
     .all<StoreStats["types"][number]>(
       `SELECT name AS type, count(*) AS events, sum(length(events.body) + ifnull(length(redactions.body), 0)) AS bytes
        FROM events JOIN types USING (type)
        LEFT JOIN redactions ON salt IS NULL AND redactions.task = events.task AND redactions.seq = events.seq
+       -- Of a task that is gone no chain is left.
+       WHERE length(events.chain) > 0
        GROUP BY name ORDER BY bytes DESC`,
     )
     .map((row) => ({ ...row })),

@@ -4,6 +4,7 @@ import { toHex } from "../../core/envelope.ts";
 import type { TaskColumns } from "../../core/project.ts";
 import { StoreError, type Held, type ListParams, type TaskRow } from "../store.ts";
 import type { Connection } from "./connection.ts";
+import { RESTORED_FROM } from "./epochs.ts";
 import { laneOf } from "./lanes.ts";
 
 /** What guards and counters need of a task's row. */
@@ -14,6 +15,7 @@ export interface Guarded {
   readonly status: TaskRow["status"];
   readonly lane: number;
   readonly updatedAt: number;
+  readonly epoch: number;
   readonly lastSeq: number;
   readonly head: Uint8Array;
   readonly revision: number;
@@ -27,8 +29,8 @@ export interface Guarded {
   readonly readyAt: number | null;
 }
 
-const GUARDED = `SELECT task, id, agent, status, lane, updatedAt, lastSeq, head, revision, redactions, inboxSeq,
-  inboxTaken, nextTimerAt, fence, claimedBy, leaseUntil, readyAt FROM tasks WHERE id = ?`;
+const GUARDED = `SELECT task, id, agent, status, lane, updatedAt, epoch, lastSeq, head, revision, redactions,
+  inboxSeq, inboxTaken, nextTimerAt, fence, claimedBy, leaseUntil, readyAt FROM tasks WHERE id = ? AND status <> 'gone'`;
 
 export const findTask = (connection: Connection, taskId: string): Guarded | undefined =>
   connection.get<Guarded>(GUARDED, taskId);
@@ -36,12 +38,16 @@ export const findTask = (connection: Connection, taskId: string): Guarded | unde
 export const isForgotten = (connection: Connection, taskId: string): boolean =>
   connection.get("SELECT 1 FROM forgotten WHERE id = ?", taskId) !== undefined;
 
+export const isPruned = (connection: Connection, taskId: string): boolean =>
+  connection.get("SELECT 1 FROM pruned WHERE id = ?", taskId) !== undefined;
+
 /** Codes: `not_found`, `forgotten`. */
 export const requireTask = (connection: Connection, taskId: string): Guarded => {
   const row = findTask(connection, taskId);
   if (row !== undefined) return row;
   if (isForgotten(connection, taskId)) throw new StoreError("forgotten", `task ${taskId} was forgotten`);
-  throw new StoreError("not_found", `there is no task ${taskId} in ${connection.name}`);
+  const told = isPruned(connection, taskId) ? `task ${taskId} was pruned from` : `there is no task ${taskId} in`;
+  throw new StoreError("not_found", `${told} ${connection.name}`);
 };
 
 /** The task, whose newest claim has this fence and was not given back. Codes: `not_found`, `forgotten`, `not_owner`. */
@@ -104,7 +110,7 @@ interface Shown extends Omit<TaskRow, "taskId" | "origin" | "head" | "requires" 
 }
 
 const shownFrom = (tasks: string): string => `SELECT tasks.*, queue, requires, build, holds.reason AS why,
-    holds.at AS heldAt, count,
+    holds.at AS heldAt, count, iif(status = 'ended', NULL, ${RESTORED_FROM}) AS restoredFrom,
     CASE WHEN iif(leaseBoot = :boot, leaseUntil > :monotonic, leaseEndsAt > :now) THEN claimedBy END AS holder
   FROM ${tasks} JOIN lanes USING (lane)
   LEFT JOIN holds ON hold = (SELECT max(hold) FROM holds WHERE holds.task = tasks.task)`;
@@ -144,11 +150,12 @@ const shown = (row: Shown): TaskRow => ({
   claimedBy: row.holder,
   held: heldOf(row),
   nextTimerAt: row.nextTimerAt,
+  restoredFrom: row.restoredFrom,
 });
 
 /** The row, or null. */
 export const getTask = (connection: Connection, taskId: string, now: number): TaskRow | null => {
-  const row = connection.get<Shown>(`${shownFrom("tasks")} WHERE id = :id`, {
+  const row = connection.get<Shown>(`${shownFrom("tasks")} WHERE id = :id AND status <> 'gone'`, {
     ...connection.clock.machine,
     now,
     id: taskId,
@@ -160,7 +167,7 @@ export const getTask = (connection: Connection, taskId: string, now: number): Ta
 const LAST = "\u{10ffff}";
 
 export const listTasks = (connection: Connection, params: ListParams, now: number): TaskRow[] => {
-  const { owner, place, parent, status, idPrefix, after, limit } = params;
+  const { owner, place, parent, status, idPrefix, updatedBefore, after, limit } = params;
   const given = { owner, place, parent, status };
   const conditions = Object.entries(given).filter(([, value]) => value !== undefined);
   const where = conditions.map(([name]) => `tasks.${name} = :${name}`);
@@ -169,11 +176,16 @@ export const listTasks = (connection: Connection, params: ListParams, now: numbe
     where.push("id >= :prefix AND id < :beyond");
     Object.assign(values, { prefix: idPrefix, beyond: idPrefix + LAST });
   }
+  if (status === undefined) where.push("status <> 'gone'");
+  if (updatedBefore !== undefined) {
+    where.push("updatedAt < :updatedBefore");
+    values["updatedBefore"] = updatedBefore;
+  }
   if (after !== undefined) {
     where.push("tasks.task < (SELECT task FROM tasks WHERE id = :after)");
     values["after"] = after;
   }
-  const filter = where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`;
+  const filter = `WHERE ${where.join(" AND ")}`;
   // Few tasks are open, however many there are, and SQLite cannot know that.
   const from = status === undefined || status === "ended" ? "tasks" : "tasks INDEXED BY tasksByStatus";
   const sql = `${shownFrom(from)} ${filter} ORDER BY tasks.task DESC LIMIT :limit`;

@@ -70,6 +70,10 @@ const performWait = (run: PureRun, step: Extract<Step, { do: "Wait" }>): void =>
     const callId = callOf.get(requestId) ?? "";
     append(run, core("approval_settled", { requestId, callId, decision: "cancelled", by: "core" }));
   }
+  for (const requestId of step.voidApprovals) {
+    const callId = callOf.get(requestId) ?? "";
+    append(run, core("approval_settled", { requestId, callId, decision: "void", by: "core" }));
+  }
   for (const id of step.cancelTimers) append(run, core("timer_cancelled", { id }));
   if (step.interrupted !== undefined) append(run, core("interrupted", { reason: step.interrupted }));
   const { on, outcome, reason, answer, waits } = step;
