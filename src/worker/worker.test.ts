@@ -7,8 +7,9 @@ import { TASK, createHarness, runHarness, toolOf, type Harness, type HarnessOpti
 import { lines } from "../testing/printed-log.ts";
 
 const config = { model: "script" };
-const createTask = (harness: Harness, taskId: string, settings: object = {}): Promise<void> =>
+const createTask = (harness: Harness, taskId: string, settings: object = {}, owner = "person:ada"): Promise<void> =>
   harness.system.create(taskId, {
+    owner,
     agent: "harnessed",
     config: { ...config, ...settings },
     objective: "do it",
@@ -84,6 +85,25 @@ describe("a worker", () => {
     const second = harness.start({ worker: { taskId: "nightly" } });
     await settled(harness, second.worker.idle());
     expect(order()).toEqual(["urgent", TASK, "nightly"]);
+  });
+
+  it("serves one principal after the other, though one of them has more to do and was there first", async () => {
+    const harness = await createHarness({ script: ["Hello."] });
+    for (const taskId of ["ada 2", "ada 3", "ada 4"]) await createTask(harness, taskId);
+    for (const taskId of ["bob 1", "bob 2"]) await createTask(harness, taskId, {}, "person:bob");
+    const { worker } = harness.start({ worker: { concurrency: 1 } });
+    await settled(harness, worker.idle());
+    const order = harness.claims.map(({ taskId }) => taskId);
+    expect(order).toEqual([TASK, "bob 1", "ada 2", "bob 2", "ada 3", "ada 4"]);
+  });
+
+  it("gives a second place to another principal before the first gets it too", async () => {
+    const harness = await lookingSlowly();
+    for (const taskId of ["ada 2", "ada 3"]) await createTask(harness, taskId);
+    await createTask(harness, "bob", {}, "person:bob");
+    const { worker } = harness.start({ worker: { concurrency: 2 } });
+    await harness.until(() => harness.ran.length === 2);
+    expect(worker.running).toEqual(new Set([TASK, "bob"]));
   });
 
   it("does not touch a task of another host's workspace, or of an agent that it does not have", async () => {

@@ -66,6 +66,8 @@ class Pool {
   readonly #damaged = new Map<string, number>();
   /** Tasks whose log only a newer version can read: their claims are let lapse, which is no sign of a crash. */
   readonly #newer = new Set<string>();
+  /** By priority, the principal served last. */
+  readonly #served: Record<number, string> = {};
   readonly #offers: readonly string[];
   readonly #snapshotVersions: Readonly<Record<string, string>>;
 
@@ -102,10 +104,12 @@ class Pool {
       offers: this.#offers,
       snapshotVersions: this.#snapshotVersions,
       build,
+      served: this.#served,
       ...(only === undefined ? {} : { taskId: only }),
       ...(queues === undefined ? {} : { queues }),
     });
     if (claim === null) return false;
+    this.#served[claim.served.priority] = claim.served.principal;
     const run = this.#run(claim, claimedAt)
       .catch((error: unknown) => {
         watcher.note?.(claim.taskId, `given up: ${String(error)}`);

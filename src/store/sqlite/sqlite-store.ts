@@ -12,6 +12,7 @@ import { Guards } from "./guards.ts";
 import { isTimerDue, moveDueTimers, post, untaken } from "./inbox.ts";
 import { check } from "./integrity.ts";
 import { read, readRedactions } from "./log.ts";
+import { readySince } from "./next-task.ts";
 import { openConnection, type ConnectOptions } from "./open-connection.ts";
 import { readRows } from "./projections.ts";
 import { redact } from "./redaction.ts";
@@ -61,7 +62,7 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   },
 });
 
-type Claiming = "claim" | "renew" | "release" | "letGo" | "readInbox";
+type Claiming = "claim" | "readySince" | "renew" | "release" | "letGo" | "readInbox";
 
 const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => ({
   async claim(params) {
@@ -70,6 +71,7 @@ const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => 
     const taken = await connection.write((now) => take(connection, params, prospect, now));
     return taken === null ? null : connection.read(() => load(connection, taken, params));
   },
+  readySince: (params) => connection.read((now) => readySince(connection, params, now)),
   renew: (params) => connection.write((now) => renew(connection, params, now)),
   async release(params) {
     await connection.write((now) => release(connection, params, now));

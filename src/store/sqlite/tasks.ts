@@ -13,6 +13,8 @@ export interface Guarded {
   readonly agent: string;
   readonly status: TaskRow["status"];
   readonly lane: number;
+  readonly owner: string;
+  readonly priority: number;
   readonly updatedAt: number;
   readonly lastSeq: number;
   readonly head: Uint8Array;
@@ -27,7 +29,7 @@ export interface Guarded {
   readonly readyAt: number | null;
 }
 
-const GUARDED = `SELECT task, id, agent, status, lane, updatedAt, lastSeq, head, revision, redactions, inboxSeq,
+const GUARDED = `SELECT task, id, agent, owner, status, lane, priority, updatedAt, lastSeq, head, revision, redactions, inboxSeq,
   inboxTaken, nextTimerAt, fence, claimedBy, leaseUntil, readyAt FROM tasks WHERE id = ?`;
 
 export const findTask = (connection: Connection, taskId: string): Guarded | undefined =>
