@@ -13,6 +13,8 @@ export interface Option {
   /** What stands for the value in help. */
   readonly value?: string;
   readonly about: string;
+  /** May be given several times. */
+  readonly multiple?: true;
 }
 export type Options = Readonly<Record<string, Option>>;
 
@@ -35,7 +37,11 @@ export const workOptions = {
 } as const satisfies Options;
 
 export type ValuesOf<O extends Options> = {
-  readonly [K in keyof O]?: O[K]["type"] extends "boolean" ? boolean : string;
+  readonly [K in keyof O]?: O[K] extends { readonly multiple: true }
+    ? readonly string[]
+    : O[K]["type"] extends "boolean"
+      ? boolean
+      : string;
 };
 export type CommonValues = ValuesOf<typeof commonOptions>;
 

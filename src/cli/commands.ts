@@ -14,22 +14,26 @@ import { resolve } from "./commands/resolve.ts";
 import { resume } from "./commands/resume.ts";
 import { run } from "./commands/run.ts";
 import { say } from "./commands/say.ts";
+import { set } from "./commands/set.ts";
 import { show } from "./commands/show.ts";
 import { start } from "./commands/start.ts";
 import { stats } from "./commands/stats.ts";
 import { tasks } from "./commands/tasks.ts";
 import { verify } from "./commands/verify.ts";
+import { worker } from "./commands/worker.ts";
 
 export const commands: readonly Command[] = [
   start,
   init,
   chat,
   run,
+  worker,
   tasks,
   show,
   log,
   request,
   say,
+  set,
   interrupt,
   cancel,
   close,

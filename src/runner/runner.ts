@@ -16,7 +16,7 @@ import { pickUp } from "./pickup.ts";
 import type { RunnerPorts } from "./ports.ts";
 import { coreRecord } from "./records.ts";
 import { recoverCalls } from "./recover-calls.ts";
-import { keepRenewing } from "./renew.ts";
+import { keepRenewing, type Renewal } from "./renew.ts";
 import { fitsContext } from "./request-for.ts";
 import { runCalls } from "./run-calls.ts";
 import { stateOf, storeNow, type Run } from "./run.ts";
@@ -256,7 +256,8 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
     const { store, clock } = ports;
     const { lease, watch } = run;
     // Hints may be missing: the inbox is looked at after each renewal too.
-    const renewing = keepRenewing({ store, clock, claim, lease }, done.signal, () => {
+    const told: Renewal["told"] = (answer) => ports.watcher.renewal?.(claim.taskId, answer);
+    const renewing = keepRenewing({ store, clock, claim, lease, told }, done.signal, () => {
       watch.look().catch(() => undefined);
     });
     const bytesAfter = claim.entries.reduce((sum, entry) => sum + entry.body.length, 0);

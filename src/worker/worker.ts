@@ -3,6 +3,7 @@ import type { PreparedAgent } from "../plugins/plugin.ts";
 import type { RunnerClock, RunnerPorts } from "../runner/ports.ts";
 import { hold, runTask, type RunEnd } from "../runner/runner.ts";
 import { StoreError, type Claim } from "../store/store.ts";
+import { countRenewals, createCounts, lagOf, type WorkerStatus } from "./status.ts";
 
 export interface WorkerOptions {
   /** Names this worker in claims. */
@@ -18,6 +19,8 @@ export interface WorkerOptions {
   readonly host: string;
   /** After this many claims in a row that no holder gave back, a task is held: it may be what kills its workers. */
   readonly maxAttempts: number;
+  /** Called when a task was claimed. */
+  readonly onClaim?: (claim: Claim) => void;
   /** Called when a run of a task came to its end. */
   readonly onRunEnd?: (taskId: string, end: RunEnd) => void;
 }
@@ -27,6 +30,10 @@ export const defaultWorkerOptions = { concurrency: 4, pollMs: 1_000, maxAttempts
 export interface Worker {
   /** Tasks that run now. */
   readonly running: ReadonlySet<string>;
+  /** Resolves once it has stopped; rejects when it cannot go on, which no store's refusal makes it. */
+  readonly done: Promise<void>;
+  /** What it does, and how far it lags behind. */
+  status(): Promise<WorkerStatus>;
   /** Claims no more, lets each running task finish its step and release. Resolves when none is left. Repeatable. */
   stop(): Promise<void>;
   /** Resolves once the worker has looked and found nothing to do, and nothing runs. */
@@ -62,6 +69,7 @@ class Pool {
   readonly #onFree: () => void;
   /** A task may be here twice: a run that lost its claim takes a moment to see it. */
   readonly #runs = new Map<Claim, Promise<void>>();
+  readonly #counts = createCounts();
   /** Claims in a row that found a task's log damaged. */
   readonly #damaged = new Map<string, number>();
   /** Tasks whose log only a newer version can read: their claims are let lapse, which is no sign of a crash. */
@@ -72,7 +80,7 @@ class Pool {
   readonly #snapshotVersions: Readonly<Record<string, string>>;
 
   constructor(ports: RunnerPorts, options: WorkerOptions, onFree: () => void) {
-    this.#ports = ports;
+    this.#ports = { ...ports, watcher: countRenewals(ports.watcher, this.#counts) };
     this.#options = options;
     this.#onFree = onFree;
     this.#offers = offersOf(ports.agents, options.host);
@@ -81,6 +89,22 @@ class Pool {
 
   get running(): ReadonlySet<string> {
     return new Set(this.#runs.keys().map(({ taskId }) => taskId));
+  }
+
+  async status(state: WorkerStatus["state"]): Promise<WorkerStatus> {
+    const { name, concurrency, queues } = this.#options;
+    const { build, slots } = this.#ports;
+    const running = [...this.#runs.keys()].map(({ taskId, agent, fence, attempts, now: since }) => {
+      return { taskId, agent, fence, attempts, since };
+    });
+    const serving = { offers: this.#offers, build, ...(queues === undefined ? {} : { queues }) };
+    const metrics = { ...this.#counts, ends: { ...this.#counts.ends } };
+    const lagMs = await lagOf(this.#ports, serving);
+    return { name, state, concurrency, running, metrics, modelCalls: slots.load(), lagMs };
+  }
+
+  claimFailed(): void {
+    this.#counts.claimsFailed += 1;
   }
 
   /** Claims until there is no room or nothing to claim. */
@@ -110,6 +134,8 @@ class Pool {
     });
     if (claim === null) return false;
     this.#served[claim.served.priority] = claim.served.principal;
+    this.#counts.claims += 1;
+    this.#options.onClaim?.(claim);
     const run = this.#run(claim, claimedAt)
       .catch((error: unknown) => {
         watcher.note?.(claim.taskId, `given up: ${String(error)}`);
@@ -132,6 +158,7 @@ class Pool {
     if (end === "damaged") this.#damaged.set(taskId, damagedBefore + 1);
     else this.#damaged.delete(taskId);
     if (end === "newer") this.#newer.add(taskId);
+    this.#counts.ends[end] += 1;
     this.#options.onRunEnd?.(taskId, end);
   }
 
@@ -168,6 +195,7 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
       if (pool.running.size === 0) for (const tell of asked.splice(0)) tell();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
+      pool.claimFailed();
       ports.watcher.note?.("", `cannot claim: ${error.message}`);
     } finally {
       waiting.push(...asked);
@@ -193,9 +221,15 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
   };
 
   const looping = loop();
-  // A failure of the loop itself reaches whoever stops the worker.
-  looping.catch(() => undefined);
+  let stopped = false;
+  const isDone = (): void => {
+    stopped = true;
+  };
+  // A failure of the loop itself reaches whoever stops the worker, or waits for its end.
+  looping.then(isDone, isDone);
   return {
+    done: looping,
+    status: () => pool.status(stopped ? "stopped" : stopping.aborted ? "stopping" : "working"),
     get running() {
       return pool.running;
     },
