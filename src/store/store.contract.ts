@@ -1813,6 +1813,40 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect(await rowOf(log)).toMatchObject({ held: { count: 1 } });
       });
 
+      it("is none that its holder leaves to its lease: that claim counts as no attempt", async () => {
+        const log = await create();
+        const { taskId } = log;
+        const first = await hold(log);
+        clock.pass(LEASE_MS);
+        const second = await hold(log);
+        expect([first.attempts, second.attempts]).toEqual([1, 2]);
+        const left = { taskId, fence: second.fence, attempts: 2, build: "build 1", backOffMs: 3 * LEASE_MS };
+        await store.letLapse(left);
+        await store.letLapse(left);
+        expect(await rowOf(log)).toMatchObject({ held: null, claimedBy: "w1", fence: second.fence });
+        expect(await store.claim(claiming({ taskId, build: "build 2" }))).toBeNull();
+        clock.pass(LEASE_MS);
+        expect(await store.claim(claiming({ taskId }))).toBeNull();
+        const other = await hold(log, { build: "build 2" });
+        expect(other).toMatchObject({ attempts: 2, holds: 0 });
+        await refused(store.letLapse(left), "not_owner");
+        clock.pass(2 * LEASE_MS);
+        const third = await hold(log);
+        expect(third).toMatchObject({ attempts: 3, holds: 0 });
+        await append(log, third, [told("a")], { columns: RUNNING });
+      });
+
+      it("is left alone by one build for no longer than until a holder gave it back", async () => {
+        const log = await create();
+        const { taskId } = log;
+        const { fence } = await hold(log);
+        await store.letLapse({ taskId, fence, attempts: 1, build: "build 1", backOffMs: 60 * LEASE_MS });
+        clock.pass(LEASE_MS);
+        const other = await hold(log, { build: "build 2" });
+        await store.release({ taskId, fence: other.fence, kind: "stop" });
+        expect((await hold(log)).attempts).toBe(1);
+      });
+
       it("is let go for every build", async () => {
         const log = await create({ columns: { queue: fresh("queue") } });
         await holdBack(log, "build 1");

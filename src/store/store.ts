@@ -381,6 +381,19 @@ export interface Store {
   /** Gives a claim back (see ReleaseParams). Codes: `not_owner`, `inbox_moved` (parked only), `not_found`. */
   release(params: ReleaseParams): Promise<void>;
 
+  /**
+   * The holder leaves the task to its lease, which runs out by itself, since only a newer version can go on: the claim does
+   * not count as an attempt (`attempts` as it told them), and this build claims the task again only after `backOffMs`, or
+   * once a holder parked or stopped it. No hold: the row shows none, and `holds` counts none. Codes: those of `renew`.
+   */
+  letLapse(params: {
+    readonly taskId: string;
+    readonly fence: number;
+    readonly attempts: number;
+    readonly build: string;
+    readonly backOffMs: number;
+  }): Promise<void>;
+
   /** A held task may be claimed again at once. Codes: `not_found`. */
   letGo(params: { readonly taskId: string }): Promise<void>;
 

@@ -72,8 +72,6 @@ class Pool {
   readonly #counts = createCounts();
   /** Claims in a row that found a task's log damaged. */
   readonly #damaged = new Map<string, number>();
-  /** Tasks whose log only a newer version can read: their claims are let lapse, which is no sign of a crash. */
-  readonly #newer = new Set<string>();
   /** By priority, the principal served last. */
   readonly #served: Record<number, string> = {};
   readonly #offers: readonly string[];
@@ -157,14 +155,13 @@ class Pool {
       : await runTask(this.#ports, claim, { stop, claimedAt, damagedBefore });
     if (end === "damaged") this.#damaged.set(taskId, damagedBefore + 1);
     else this.#damaged.delete(taskId);
-    if (end === "newer") this.#newer.add(taskId);
     this.#counts.ends[end] += 1;
     this.#options.onRunEnd?.(taskId, end);
   }
 
   /** Nobody gave it back so many times in a row. One that was held before gets a single try at a time. */
-  #killsItsWorkers({ taskId, attempts, holds }: Claim): boolean {
-    return attempts > (holds > 0 ? 1 : this.#options.maxAttempts) && !this.#newer.has(taskId);
+  #killsItsWorkers({ attempts, holds }: Claim): boolean {
+    return attempts > (holds > 0 ? 1 : this.#options.maxAttempts);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type InboxEntry,
   type ReleaseParams,
   type Serving,
+  type Store,
 } from "../store.ts";
 import { checkInboxSeen, openInbox, readyFrom } from "./inbox.ts";
 import { chainAfter } from "./log.ts";
@@ -35,7 +36,7 @@ export const holderOf = (state: State, task: StoredTask): string | null =>
   task.lease !== null && leftOf(state, task.lease) > 0 ? task.lease.worker : null;
 
 export const heldOf = (task: StoredTask): Held | null => {
-  const newest = [...task.holds.values()].at(-1);
+  const newest = [...task.holds.values()].findLast(({ count }) => count > 0);
   if (newest === undefined) return null;
   const { until: _, ...held } = newest;
   return held;
@@ -166,6 +167,16 @@ export const release = (state: State, params: ReleaseParams): void => {
   task.attempts = 0;
   task.previousEndedAt = now;
   task.readyAt = readyFrom(task, now);
+};
+
+/** A back-off without a hold has the count 0. */
+export const letLapse = (state: State, params: Parameters<Store["letLapse"]>[0]): void => {
+  const { taskId, fence, attempts, build, backOffMs } = params;
+  const task = findOwned(state, taskId, fence);
+  const now = nowOf(state);
+  task.attempts = attempts - 1;
+  const held = task.holds.get(build) ?? { reason: "", build, at: now, count: 0 };
+  task.holds.set(build, { ...held, until: now + backOffMs });
 };
 
 export const letGo = (state: State, taskId: string): void => findTask(state, taskId).holds.clear();

@@ -1,9 +1,9 @@
 // Claims: who may append to a task, and for how long. Leases are measured on the machine's monotonic
 // clock; where a lease was given under another boot, by the store's clock.
-import type { Claim, ClaimParams, ReleaseParams } from "../store.ts";
+import type { Claim, ClaimParams, ReleaseParams, Store } from "../store.ts";
 import { requireSeen } from "./append.ts";
 import type { Connection } from "./connection.ts";
-import { dropHolds, hold, holdsOf } from "./holds.ts";
+import { backOff, dropHolds, hold, holdsOf } from "./holds.ts";
 import { isTimerDue, moveDueTimers, untaken } from "./inbox.ts";
 import { readEntries } from "./log.ts";
 import { nextTask, type Candidate } from "./next-task.ts";
@@ -137,6 +137,13 @@ export const release = (connection: Connection, params: ReleaseParams, now: numb
     previousEndedAt: now,
     readyAt: readyFrom(row, now),
   });
+};
+
+/** Codes: `not_owner`, `not_found`, `forgotten`. */
+export const letLapse = (connection: Connection, params: Parameters<Store["letLapse"]>[0], now: number): void => {
+  const { task } = requireHolder(connection, params.taskId, params.fence);
+  changeTask(connection, task, { attempts: params.attempts - 1 });
+  backOff(connection, task, params.build, now, params.backOffMs);
 };
 
 /** Codes: `not_found`, `forgotten`. */

@@ -2,7 +2,7 @@
 import { StoreError, type Store } from "../store.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
-import { letGo, load, release, renew, seek, take } from "./claims.ts";
+import { letGo, letLapse, load, release, renew, seek, take } from "./claims.ts";
 import type { Connection } from "./connection.ts";
 import { createTask } from "./creation.ts";
 import { getDefinitions } from "./definitions.ts";
@@ -62,7 +62,7 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   },
 });
 
-type Claiming = "claim" | "readySince" | "renew" | "release" | "letGo" | "readInbox";
+type Claiming = "claim" | "readySince" | "renew" | "release" | "letLapse" | "letGo" | "readInbox";
 
 const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => ({
   async claim(params) {
@@ -77,6 +77,7 @@ const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => 
     await connection.write((now) => release(connection, params, now));
     if (params.kind !== "parked") wake.tell(params.taskId);
   },
+  letLapse: (params) => connection.write((now) => letLapse(connection, params, now)),
   async letGo({ taskId }) {
     await connection.write(() => letGo(connection, taskId));
     wake.tell(taskId);

@@ -109,7 +109,7 @@ const shownFrom = (tasks: string): string => `SELECT tasks.*, queue, requires, b
     holds.at AS heldAt, count,
     CASE WHEN iif(leaseBoot = :boot, leaseUntil > :monotonic, leaseEndsAt > :now) THEN claimedBy END AS holder
   FROM ${tasks} JOIN lanes USING (lane)
-  LEFT JOIN holds ON hold = (SELECT max(hold) FROM holds WHERE holds.task = tasks.task)`;
+  LEFT JOIN holds ON hold = (SELECT max(hold) FROM holds WHERE holds.task = tasks.task AND count > 0)`;
 
 const heldOf = ({ build, why, heldAt, count }: Shown): Held | null =>
   build === null ? null : { reason: why, build, at: heldAt, count };
