@@ -64,6 +64,8 @@ const notGivenBack = (claims: number): string =>
 /** Claims tasks and runs them, up to `concurrency` at a time. */
 class Pool {
   readonly stopping = new AbortController();
+  /** Nothing runs, and nothing will. */
+  over = false;
   readonly #ports: RunnerPorts;
   readonly #options: WorkerOptions;
   readonly #onFree: () => void;
@@ -89,7 +91,8 @@ class Pool {
     return new Set(this.#runs.keys().map(({ taskId }) => taskId));
   }
 
-  async status(state: WorkerStatus["state"]): Promise<WorkerStatus> {
+  async status(): Promise<WorkerStatus> {
+    const state = this.over ? "stopped" : this.stopping.signal.aborted ? "stopping" : "working";
     const { name, concurrency, queues } = this.#options;
     const { build, slots } = this.#ports;
     const running = [...this.#runs.keys()].map(({ taskId, agent, fence, attempts, now: since }) => {
@@ -212,21 +215,18 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
       }
       await pool.finished();
     } finally {
+      pool.over = true;
       unsubscribe();
       for (const tell of waiting) tell();
     }
   };
 
   const looping = loop();
-  let stopped = false;
-  const isDone = (): void => {
-    stopped = true;
-  };
   // A failure of the loop itself reaches whoever stops the worker, or waits for its end.
-  looping.then(isDone, isDone);
+  looping.catch(() => undefined);
   return {
     done: looping,
-    status: () => pool.status(stopped ? "stopped" : stopping.aborted ? "stopping" : "working"),
+    status: () => pool.status(),
     get running() {
       return pool.running;
     },
