@@ -24,12 +24,14 @@ import { start } from "./commands/start.ts";
 import { stats } from "./commands/stats.ts";
 import { tasks } from "./commands/tasks.ts";
 import { verify } from "./commands/verify.ts";
+import { worker } from "./commands/worker.ts";
 
 export const commands: readonly Command[] = [
   start,
   init,
   chat,
   run,
+  worker,
   tasks,
   show,
   log,

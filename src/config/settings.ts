@@ -26,10 +26,18 @@ export interface ProgramSettings {
   readonly onInterrupt: "continue" | "pause" | undefined;
   /** Conversations at rest for so long (ms) are closed by a worker; undefined: never. */
   readonly closeIdleAfter: number | undefined;
+  readonly queue: string | undefined;
+  readonly priority: number | undefined;
+  /** How many tasks a worker runs at once. */
+  readonly concurrency: number;
+  /** Snapshots at least so many events apart; 0: none. */
+  readonly snapshotEvery: number | undefined;
+  /** How long a worker that is told to stop waits for the steps under way (ms). */
+  readonly stopAfter: number;
 }
 
 /** Flags by their names, without dashes; those that are no setting are passed over. */
-export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 interface Given {
   readonly text: string;
@@ -39,6 +47,8 @@ interface Given {
   readonly folder: string;
 }
 
+const DEFAULT_CONCURRENCY = 4;
+const DEFAULT_STOP_AFTER_MS = 30_000;
 const DEFAULT_LEASE_MS = 5_000;
 const SHORTEST_LEASE_MS = 100;
 
@@ -55,6 +65,12 @@ const wholeFrom =
     if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
     throw new SettingError(`${from} must be a whole number of at least ${String(least)}, not ${JSON.stringify(text)}`);
   };
+
+const whole = ({ text, from }: Given): number => {
+  const value = Number(text);
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new SettingError(`${from} must be a whole number, not ${JSON.stringify(text)}`);
+};
 
 const oneOf =
   <T extends string>(...words: readonly T[]) =>
@@ -129,5 +145,10 @@ export const resolveSettings = (sources: {
     maxSteps: read("maxSteps", wholeFrom(1), undefined),
     onInterrupt: read("onInterrupt", oneOf("continue", "pause"), undefined),
     closeIdleAfter: read("closeIdleAfter", duration, undefined),
+    queue: read("queue", text, undefined),
+    priority: read("priority", whole, undefined),
+    concurrency: read("concurrency", wholeFrom(1), DEFAULT_CONCURRENCY),
+    snapshotEvery: read("snapshotEvery", wholeFrom(0), undefined),
+    stopAfter: read("stopAfter", wholeFrom(0), DEFAULT_STOP_AFTER_MS),
   };
 };

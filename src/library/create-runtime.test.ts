@@ -103,12 +103,12 @@ describe("a task", () => {
     expect(await task.untilRest()).toMatchObject({ answer: "It says HELLO." });
   });
 
-  test("whose model this process does not have fails its turn, and goes on with another", async () => {
+  test("whose model this process does not have pauses, and goes on with another", async () => {
     const posts = await start({ worker: false });
     const task = await posts.create("Echo hello.", { model: "retired" });
     await start();
     const failed = await task.untilRest();
-    expect(failed).toMatchObject({ outcome: "failed", waitingOn: "resume" });
+    expect(failed).toMatchObject({ outcome: "paused", reason: "model_missing", waitingOn: "resume" });
     expect(failed.problem).toContain('there is no model "retired"');
     await task.reconfigure({ model: "lines" });
     await task.resume();

@@ -1,5 +1,5 @@
 // Models by name for the tasks of one process. A name that nobody opened before is opened by its first call: a task whose
-// model is retired, or not configured here, must fail that call and not its worker.
+// model is retired, or not configured here, must stop that task and not its worker.
 import { ModelError, type Model } from "../model/model.ts";
 
 /** Opens the model of that name; its error's message is for a person. */
@@ -7,13 +7,16 @@ export type OpenModel = (name: string) => Promise<Model>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** As a provider answers that has no such model: the task pauses until it is given another. */
+const NOT_FOUND = 404;
+
 /** Stands for a model until it is open. How much context it takes is not known before. */
 const opening = (name: string, open: () => Promise<Model>): Model => ({
   name,
   contextTokens: null,
   async *stream(request, options) {
     const model = await open().catch((cause: unknown) => {
-      throw new ModelError("bad_request", messageOf(cause), { cause });
+      throw new ModelError("bad_request", messageOf(cause), { cause, status: NOT_FOUND });
     });
     yield* model.stream(request, options);
   },

@@ -18,9 +18,20 @@ export class ModelQueue {
   readonly #held = new Map<string, number>();
   #total = 0;
   readonly #waiting: Waiting[] = [];
+  #waited = 0;
 
   constructor(limits: SlotLimits) {
     this.#limits = limits;
+  }
+
+  /** Calls with a slot, calls that wait for one, and how many had to wait so far. */
+  load(): { readonly limit: number; readonly taken: number; readonly waiting: number; readonly waited: number } {
+    return {
+      limit: this.#limits.concurrency,
+      taken: this.#total,
+      waiting: this.#waiting.length,
+      waited: this.#waited,
+    };
   }
 
   /** A slot at once, or null. The slot is what gives it back; giving it back twice changes nothing. */
@@ -58,6 +69,7 @@ export class ModelQueue {
       };
       signal.addEventListener("abort", leave, { once: true });
       this.#waiting.push(entry);
+      this.#waited += 1;
     });
   }
 

@@ -91,6 +91,19 @@ describe("a log that a newer version wrote", () => {
     expect(new Set(harness.ends)).toEqual(new Set(["newer"]));
   });
 
+  it("is not held by a worker that comes after many who left it alone", async () => {
+    const harness = await answered({ worker: { maxAttempts: 2 } });
+    append(harness, "TaskPostponed", {});
+    await harness.post({ type: "Say", text: "again" });
+    for (let worker = 1; worker <= 5; worker += 1) {
+      const started = harness.start();
+      await harness.until(() => harness.ends.length === worker);
+      void started.worker.stop();
+    }
+    expect(new Set(harness.ends)).toEqual(new Set(["newer"]));
+    expect((await harness.row()).held).toBeNull();
+  });
+
   it("with an item that is not known is left alone, with the item", async () => {
     const harness = await answered();
     await harness.post({ type: "Say", text: "again" });

@@ -24,8 +24,18 @@ export interface Random {
   fraction(): number;
 }
 
+/** How the slots are used. */
+export interface SlotLoad {
+  readonly limit: number;
+  readonly taken: number;
+  /** Calls that wait for a slot now, and how many had to since the process began. */
+  readonly waiting: number;
+  readonly waited: number;
+}
+
 /** The slots for model calls of a process. */
 export interface ModelSlots {
+  load(): SlotLoad;
   /** A slot at once, or null when none is free. */
   tryAcquire(principal: string): (() => void) | null;
   /** Waits for a slot, foreground before background; rejects with the signal's reason when aborted. */
@@ -37,6 +47,8 @@ export interface Watcher {
   delta?(taskId: string, part: Exclude<ModelPart, { type: "reply" }>): void;
   /** A line for an operator: what happened, to which task. */
   note?(taskId: string, message: string): void;
+  /** A renewal of the task's claim: `refused` when another holds it, `unanswered` when that is not known in time. */
+  renewal?(taskId: string, answer: "confirmed" | "refused" | "unanswered"): void;
 }
 
 export interface RunnerPorts {

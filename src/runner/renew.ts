@@ -4,11 +4,13 @@ import { ClaimLost, type Lease } from "./lease.ts";
 import type { RunnerClock } from "./ports.ts";
 import { isUnavailable } from "./until-answered.ts";
 
-interface Renewal {
+export interface Renewal {
   readonly store: Pick<Store, "renew">;
   readonly clock: RunnerClock;
   readonly claim: { readonly taskId: string; readonly fence: number };
   readonly lease: Lease;
+  /** Told of each renewal that `keepRenewing` made. */
+  readonly told?: (answer: "confirmed" | "refused" | "unanswered") => void;
 }
 
 const renewOnce = async ({ store, clock, claim, lease }: Renewal): Promise<void> => {
@@ -34,12 +36,12 @@ export const ensureFresh = async (renewal: Renewal): Promise<void> => {
   throw new ClaimLost(`task ${claim.taskId}: nothing is started, since the claim could not be confirmed in time`);
 };
 
-/** One renewal, given up when it takes too long: the next one asks again. */
-const renewWithin = async (renewal: Renewal, limitMs: number, signal: AbortSignal): Promise<void> => {
+/** One renewal, given up when it takes too long: the next one asks again. Whether it was confirmed. */
+const renewWithin = async (renewal: Renewal, limitMs: number, signal: AbortSignal): Promise<boolean> => {
   const answered = new AbortController();
   const limit = renewal.clock.sleep(limitMs, AbortSignal.any([signal, answered.signal]));
   try {
-    await Promise.race([renewOnce(renewal), limit]);
+    return await Promise.race([renewOnce(renewal).then(() => true), limit.then(() => false)]);
   } finally {
     answered.abort(new Error("answered"));
   }
@@ -50,16 +52,18 @@ const renewWithin = async (renewal: Renewal, limitMs: number, signal: AbortSigna
  * that another holds the task; doubts it when nothing was confirmed for a whole lease.
  */
 export const keepRenewing = async (renewal: Renewal, done: AbortSignal, each: () => void): Promise<void> => {
-  const { clock, lease } = renewal;
+  const { clock, lease, told } = renewal;
   const signal = AbortSignal.any([done, lease.lost]);
   const everyMs = lease.leaseMs / 3;
   while (!signal.aborted) {
     try {
       await clock.sleep(everyMs, signal);
-      await renewWithin(renewal, everyMs, signal);
+      const confirmed = await renewWithin(renewal, everyMs, signal);
+      told?.(confirmed ? "confirmed" : "unanswered");
     } catch (error) {
       if (signal.aborted) return;
       // What cannot be reached is asked again; a lease that was not confirmed in time starts nothing (see ensureFresh).
+      told?.(isUnavailable(error) ? "unanswered" : "refused");
       if (!isUnavailable(error)) lease.lose(error instanceof Error ? error.message : String(error));
     }
     lease.checkAge();

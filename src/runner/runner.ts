@@ -16,7 +16,7 @@ import { pickUp } from "./pickup.ts";
 import type { RunnerPorts } from "./ports.ts";
 import { coreRecord } from "./records.ts";
 import { recoverCalls } from "./recover-calls.ts";
-import { keepRenewing } from "./renew.ts";
+import { keepRenewing, type Renewal } from "./renew.ts";
 import { fitsContext } from "./request-for.ts";
 import { runCalls } from "./run-calls.ts";
 import { stateOf, storeNow, type Run } from "./run.ts";
@@ -213,6 +213,19 @@ export const hold = async (ports: RunnerPorts, claim: Claim, reason: string): Pr
   return "held";
 };
 
+/** After its lease ran out, so many leases long, this build leaves such a task to those that can read it. */
+const LEFT_ALONE_LEASES = 2;
+
+/** Writes nothing to the log, and lets the lease lapse. */
+const leaveAlone = async (ports: RunnerPorts, { taskId, fence, attempts }: Claim): Promise<RunEnd> => {
+  const { store, build, limits } = ports;
+  const backOffMs = (1 + LEFT_ALONE_LEASES) * limits.leaseMs;
+  await store.letLapse({ taskId, fence, attempts, build, backOffMs }).catch((error: unknown) => {
+    ports.watcher.note?.(taskId, `it is left alone, which the store was not told: ${String(error)}`);
+  });
+  return "newer";
+};
+
 const refuse = async (
   ports: RunnerPorts,
   claim: Claim,
@@ -220,7 +233,7 @@ const refuse = async (
   options: RunOptions,
 ): Promise<RunEnd> => {
   ports.watcher.note?.(claim.taskId, loaded.message);
-  if (loaded.why === "newer") return "newer";
+  if (loaded.why === "newer") return leaveAlone(ports, claim);
   if (loaded.why === "held") return hold(ports, claim, loaded.message);
   if (options.damagedBefore + 1 < DAMAGED_CLAIMS) {
     await hold(ports, claim, loaded.message);
@@ -241,7 +254,7 @@ const afterError = async (ports: RunnerPorts, claim: Claim, error: unknown): Pro
     return "lost";
   }
   const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof CodecError && cause.code === "newer_version") return "newer";
+  if (cause instanceof CodecError && cause.code === "newer_version") return leaveAlone(ports, claim);
   return hold(ports, claim, message).catch(() => "lost" as const);
 };
 
@@ -262,7 +275,8 @@ export const runTask = async (ports: RunnerPorts, claim: Claim, options: RunOpti
     const { store, clock } = ports;
     const { lease, watch } = run;
     // Hints may be missing: the inbox is looked at after each renewal too.
-    const renewing = keepRenewing({ store, clock, claim, lease }, done.signal, () => {
+    const told: Renewal["told"] = (answer) => ports.watcher.renewal?.(claim.taskId, answer);
+    const renewing = keepRenewing({ store, clock, claim, lease, told }, done.signal, () => {
       watch.look().catch(() => undefined);
     });
     const bytesAfter = claim.entries.reduce((sum, entry) => sum + entry.body.length, 0);

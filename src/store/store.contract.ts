@@ -1408,6 +1408,144 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect(await nextId(queue)).toBe(second.taskId);
       });
 
+      describe("between principals", () => {
+        /** Principals of this test alone, in their order. */
+        const principals = (count: number): string[] => {
+          const kind = fresh("kind");
+          return Array.from({ length: count }, (_, n) => `${kind}:${String(n).padStart(4, "0")}`);
+        };
+        const createMany = async (queue: string, owner: string, count: number, more: Making = {}): Promise<void> => {
+          for (let n = 0; n < count; n += 1) await create({ ...more, columns: { queue, owner, ...more.columns } });
+        };
+
+        /** Claims as one worker does, so many times; `done` after each claim. Gives the owners in the order of claims. */
+        const serve = async (queue: string, count: number, done: (log: Log, claim: Claim) => Promise<void>) => {
+          const owners: string[] = [];
+          const served: Record<number, string> = {};
+          for (let n = 0; n < count; n += 1) {
+            const claim = await claimNext(queue, { served });
+            if (claim === null) break;
+            served[claim.served.priority] = claim.served.principal;
+            const { taskId, secret, lastSeq: seq, chain } = claim;
+            owners.push((await rowOf(claim)).owner);
+            await done({ taskId, secret, seq, chain, columns: columnsFor(taskId, {}) }, claim);
+          }
+          return owners;
+        };
+        const keep = async (): Promise<void> => undefined;
+
+        it("serves whoever has the fewest tasks under a lease, though others were ready before", async () => {
+          const queue = fresh("queue");
+          const [a = "", b = ""] = principals(2);
+          await createMany(queue, a, 5);
+          clock.pass(10);
+          await createMany(queue, b, 3);
+          expect((await serve(queue, 7, keep)).map((owner) => (owner === a ? "a" : "b")).join("")).toBe("abababa");
+          clock.pass(LEASE_MS);
+          expect(await claimNext(queue)).not.toBeNull();
+        });
+
+        it("serves those with equally few one after the other, and begins again", async () => {
+          const queue = fresh("queue");
+          const [a = "", b = "", c = ""] = principals(3);
+          await createMany(queue, a, 40);
+          clock.pass(10);
+          await createMany(queue, c, 2);
+          await createMany(queue, b, 2);
+          expect(await serve(queue, 8, park)).toEqual([a, b, c, a, b, c, a, a]);
+        });
+
+        it("begins after the one that a worker names, for each priority on its own", async () => {
+          const queue = fresh("queue");
+          const [a = "", b = "", c = ""] = principals(3);
+          for (const owner of [a, b, c]) await createMany(queue, owner, 1);
+          const after = async (served: Record<number, string>): Promise<string | undefined> => {
+            const claim = await claimNext(queue, { served });
+            if (claim === null) return undefined;
+            await store.release({ taskId: claim.taskId, fence: claim.fence, kind: "stop" });
+            expect(claim.served).toEqual({ priority: 0, principal: (await rowOf(claim)).owner });
+            return claim.served.principal;
+          };
+          expect(await after({ 0: a })).toBe(b);
+          expect(await after({ 0: b, 1: a, [-1]: c })).toBe(c);
+          expect(await after({ 0: c })).toBe(a);
+          expect(await after({ 1: b })).toBe(a);
+        });
+
+        it("serves the longest ready of one principal's tasks, and the highest priority before any principal", async () => {
+          const queue = fresh("queue");
+          const [a = "", b = ""] = principals(2);
+          const first = await create({ columns: { queue, owner: a } });
+          clock.pass(10);
+          const second = await create({ columns: { queue, owner: a } });
+          await createMany(queue, b, 2, { columns: { priority: 1 } });
+          expect(await serve(queue, 2, keep)).toEqual([b, b]);
+          expect([await nextId(queue), await nextId(queue)]).toEqual([first.taskId, second.taskId]);
+        });
+
+        it("gives every one of many its claim, while one has more ready than all of them", async () => {
+          const queue = fresh("queue");
+          const [busy = "", ...others] = principals(71);
+          await createMany(queue, busy, 90);
+          clock.pass(10);
+          for (const owner of others) await createMany(queue, owner, 1);
+          expect((await serve(queue, 71, park)).toSorted()).toEqual([busy, ...others]);
+        });
+
+        it("gives every one of many its claim, while one with tasks under a lease has more ready", async () => {
+          const queue = fresh("queue");
+          const [busy = "", ...others] = principals(71);
+          await createMany(queue, busy, 90);
+          expect(await serve(queue, 2, keep)).toEqual([busy, busy]);
+          clock.pass(10);
+          for (const owner of others) await createMany(queue, owner, 1);
+          expect(await serve(queue, 70, park)).toEqual(others);
+        });
+
+        it("gives one its claim that comes after many who wait for a time", async () => {
+          const queue = fresh("queue");
+          const [busy = "", ...others] = principals(141);
+          const late = others.pop() ?? "";
+          await createMany(queue, busy, 30);
+          const rows = [timerRow("t", clock.wall() + 1_000_000)];
+          for (const owner of others) await createMany(queue, owner, 1, { columns: WAITING, rows });
+          clock.pass(10);
+          await createMany(queue, late, 1);
+          const owners = await serve(queue, 5, park);
+          expect(owners).toContain(late);
+          expect(owners.filter((owner) => owner === busy)).toHaveLength(4);
+        });
+      });
+
+      it("tells since when the longest ready task that a worker could claim has been ready", async () => {
+        const [queue, other] = [fresh("queue"), fresh("queue")];
+        const since = (over: Partial<ClaimParams> = {}): Promise<number | null> => {
+          const { offers, build, queues = [queue] } = claiming(over);
+          return store.readySince({ offers, build, queues });
+        };
+        expect(await since()).toBeNull();
+        const start = clock.wall();
+        await create({ columns: { queue, requires: ["agent:other"] } });
+        await create({ columns: { queue: other } });
+        clock.pass(10);
+        const log = await create({ columns: { queue } });
+        await parked({ columns: { queue }, rows: [timerRow("t", start + 30)] });
+        clock.pass(5);
+        await create({ columns: { queue, priority: 7 } });
+        expect(await since()).toBe(start + 10);
+        expect(await since({ offers: ["agent:scribe", "agent:other"] })).toBe(start);
+        const { fence } = await hold(log);
+        expect(await since()).toBe(start + 15);
+        await nextId(queue);
+        expect(await since()).toBeNull();
+        clock.pass(20);
+        expect(await since()).toBe(start + 30);
+        await nextId(queue);
+        const held = { reason: "r", build: "build 1", retryAfterMs: 1_000 } as const;
+        await store.release({ taskId: log.taskId, fence, kind: "held", ...held });
+        expect([await since(), await since({ build: "build 2" })]).toEqual([null, clock.wall()]);
+      });
+
       it("gives a task only to a worker that offers all it requires", async () => {
         const queue = fresh("queue");
         const log = await create({ columns: { queue, requires: ["agent:scribe", "host:h1", "plugin:fs"] } });
@@ -1998,6 +2136,40 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect(await rowOf(log)).toMatchObject({ held: null });
         await holdBack(log, "build 1");
         expect(await rowOf(log)).toMatchObject({ held: { count: 1 } });
+      });
+
+      it("is none that its holder leaves to its lease: that claim counts as no attempt", async () => {
+        const log = await create();
+        const { taskId } = log;
+        const first = await hold(log);
+        clock.pass(LEASE_MS);
+        const second = await hold(log);
+        expect([first.attempts, second.attempts]).toEqual([1, 2]);
+        const left = { taskId, fence: second.fence, attempts: 2, build: "build 1", backOffMs: 3 * LEASE_MS };
+        await store.letLapse(left);
+        await store.letLapse(left);
+        expect(await rowOf(log)).toMatchObject({ held: null, claimedBy: "w1", fence: second.fence });
+        expect(await store.claim(claiming({ taskId, build: "build 2" }))).toBeNull();
+        clock.pass(LEASE_MS);
+        expect(await store.claim(claiming({ taskId }))).toBeNull();
+        const other = await hold(log, { build: "build 2" });
+        expect(other).toMatchObject({ attempts: 2, holds: 0 });
+        await refused(store.letLapse(left), "not_owner");
+        clock.pass(2 * LEASE_MS);
+        const third = await hold(log);
+        expect(third).toMatchObject({ attempts: 3, holds: 0 });
+        await append(log, third, [told("a")], { columns: RUNNING });
+      });
+
+      it("is left alone by one build for no longer than until a holder gave it back", async () => {
+        const log = await create();
+        const { taskId } = log;
+        const { fence } = await hold(log);
+        await store.letLapse({ taskId, fence, attempts: 1, build: "build 1", backOffMs: 60 * LEASE_MS });
+        clock.pass(LEASE_MS);
+        const other = await hold(log, { build: "build 2" });
+        await store.release({ taskId, fence: other.fence, kind: "stop" });
+        expect((await hold(log)).attempts).toBe(1);
       });
 
       it("is let go for every build", async () => {

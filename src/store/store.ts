@@ -173,7 +173,12 @@ export interface ClaimParams {
   /** Only this task. */
   readonly taskId?: string;
   readonly queues?: readonly string[];
+  /** By priority: the principal that this worker served last there, as its claims told. The next ones come first. */
+  readonly served?: Readonly<Record<number, string>>;
 }
+
+/** What decides which tasks a worker may claim. */
+export type Serving = Pick<ClaimParams, "offers" | "build" | "queues">;
 
 export interface Snapshot {
   readonly seq: number;
@@ -185,6 +190,9 @@ export interface Snapshot {
 export interface Claim {
   readonly taskId: string;
   readonly agent: string;
+  /** For the `served` of this worker's next claims: the task's priority, and its owner, or a later principal up to whom none
+   * was passed over that had anything ready. */
+  readonly served: { readonly priority: number; readonly principal: string };
   readonly fence: number;
   /** The store's: raised by each restore. A task is created in the epoch of its time. */
   readonly epoch: number;
@@ -364,13 +372,20 @@ export interface Store {
   post(params: Post): Promise<PostReceipt>;
 
   /**
-   * Claims one task that has something to do (an untaken item, a due timer, or a log in mid-turn) and is not leased,
-   * highest priority first, longest ready first (one that was claimed counts from when it was given back, or from when a claim
-   * saw that its lease ran out); null if there is none. Raises its fence and counts the attempt before
-   * anything is loaded. `taskId` considers that task alone, under the same conditions. A row in `inbox` is an untaken
-   * item or a due timer, which this moves into the inbox.
+   * Claims one task that has something to do (an untaken item, a due timer, or a log in mid-turn) and is not leased; null
+   * if there is none. First the highest priority; of that the principal (owner) with the fewest tasks under a lease; of
+   * those the next one after `served`, in an order that stays the same and begins again at its end; of that principal's
+   * tasks the longest ready (one that was claimed counts from when it was given back, or from when a claim saw that its
+   * lease ran out). Where very many principals are ready, an adapter may look at no more than some of those that come
+   * next after `served`, so that each gets its claim within so many claims as there are principals. Raises its fence and
+   * counts the attempt before anything is loaded. `taskId` considers that task alone, under the same conditions. A row in
+   * `inbox` is an untaken item or a due timer, which this moves into the inbox.
    */
   claim(params: ClaimParams): Promise<Claim | null>;
+
+  /** Since when (store's clock, ms) the task has been ready that has been so longest, of those that such a claim would find
+   * now; null if there is none. How far workers lag behind. Lapsed leases count from when a claim saw them. */
+  readySince(params: Serving): Promise<number | null>;
 
   /** Extends the lease to `leaseMs` from the store's now. Codes: `not_owner`, `not_found`, `forgotten`. */
   renew(params: { readonly taskId: string; readonly fence: number; readonly leaseMs: number }): Promise<void>;
@@ -384,6 +399,19 @@ export interface Store {
 
   /** Gives a claim back (see ReleaseParams). Codes: `not_owner`, `inbox_moved` (parked only), `not_found`. */
   release(params: ReleaseParams): Promise<void>;
+
+  /**
+   * The holder leaves the task to its lease, which runs out by itself, since only a newer version can go on: the claim does
+   * not count as an attempt (`attempts` as it told them), and this build claims the task again only after `backOffMs`, or
+   * once a holder parked or stopped it. No hold: the row shows none, and `holds` counts none. Codes: those of `renew`.
+   */
+  letLapse(params: {
+    readonly taskId: string;
+    readonly fence: number;
+    readonly attempts: number;
+    readonly build: string;
+    readonly backOffMs: number;
+  }): Promise<void>;
 
   /** A held task may be claimed again at once. Codes: `not_found`. */
   letGo(params: { readonly taskId: string }): Promise<void>;

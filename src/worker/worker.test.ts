@@ -2,13 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Value } from "../core/project.ts";
 import type { Tool } from "../plugins/plugin.ts";
 import { StoreError, type Store } from "../store/store.ts";
+import type { WorkerStatus } from "./status.ts";
+import type { Worker } from "./worker.ts";
 import { call } from "../testing/given.ts";
 import { TASK, createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import { lines } from "../testing/printed-log.ts";
 
 const config = { model: "script" };
-const createTask = (harness: Harness, taskId: string, settings: object = {}): Promise<void> =>
+const createTask = (harness: Harness, taskId: string, settings: object = {}, owner = "person:ada"): Promise<void> =>
   harness.system.create(taskId, {
+    owner,
     agent: "harnessed",
     config: { ...config, ...settings },
     objective: "do it",
@@ -86,6 +89,25 @@ describe("a worker", () => {
     expect(order()).toEqual(["urgent", TASK, "nightly"]);
   });
 
+  it("serves one principal after the other, though one of them has more to do and was there first", async () => {
+    const harness = await createHarness({ script: ["Hello."] });
+    for (const taskId of ["ada 2", "ada 3", "ada 4"]) await createTask(harness, taskId);
+    for (const taskId of ["bob 1", "bob 2"]) await createTask(harness, taskId, {}, "person:bob");
+    const { worker } = harness.start({ worker: { concurrency: 1 } });
+    await settled(harness, worker.idle());
+    const order = harness.claims.map(({ taskId }) => taskId);
+    expect(order).toEqual([TASK, "bob 1", "ada 2", "bob 2", "ada 3", "ada 4"]);
+  });
+
+  it("gives a second place to another principal before the first gets it too", async () => {
+    const harness = await lookingSlowly();
+    for (const taskId of ["ada 2", "ada 3"]) await createTask(harness, taskId);
+    await createTask(harness, "bob", {}, "person:bob");
+    const { worker } = harness.start({ worker: { concurrency: 2 } });
+    await harness.until(() => harness.ran.length === 2);
+    expect(worker.running).toEqual(new Set([TASK, "bob"]));
+  });
+
   it("does not touch a task of another host's workspace, or of an agent that it does not have", async () => {
     const harness = await createHarness({ settings: { workspace: { host: "elsewhere", path: "/work" } } });
     await harness.system.create("foreign", {
@@ -101,6 +123,77 @@ describe("a worker", () => {
     const there = harness.start({ worker: { host: "elsewhere" } });
     await settled(harness, there.worker.idle());
     expect(harness.claims.map(({ taskId }) => taskId)).toEqual([TASK]);
+  });
+});
+
+describe("the status of a worker", () => {
+  const statusOf = async (harness: Harness, worker: Worker): Promise<WorkerStatus> => {
+    let status: WorkerStatus | undefined;
+    await settled(
+      harness,
+      worker.status().then((told) => {
+        status = told;
+      }),
+    );
+    if (status === undefined) throw new Error("no status came");
+    return status;
+  };
+
+  it("names what runs, counts claims and ends, and tells for how long something has been ready", async () => {
+    const harness = await lookingSlowly();
+    const { worker } = harness.start({ worker: { concurrency: 1 } });
+    await harness.until(() => harness.ran.length === 1);
+    const created = harness.now;
+    await createTask(harness, "waits its turn");
+    await createTask(harness, "of others", { workspace: { host: "elsewhere", path: "/work" } });
+    await harness.pass(400);
+    const busy = await statusOf(harness, worker);
+    expect(busy).toMatchObject({
+      state: "working",
+      concurrency: 1,
+      running: [{ taskId: TASK, agent: "harnessed", fence: 1, attempts: 1, since: harness.claims[0]?.now }],
+      metrics: { claims: 1, ends: { parked: 0 } },
+      modelCalls: { limit: 4, taken: 0, waiting: 0, waited: 0 },
+    });
+    expect(busy.lagMs).toBeGreaterThanOrEqual(400);
+    expect(busy.lagMs).toBeLessThanOrEqual(harness.now - created);
+    await settled(harness, worker.idle());
+    const idle = await statusOf(harness, worker);
+    expect(idle).toMatchObject({ running: [], lagMs: 0, metrics: { claims: 2, ends: { parked: 2 }, renewalsLost: 0 } });
+    await settled(harness, worker.stop());
+    expect((await statusOf(harness, worker)).state).toBe("stopped");
+  });
+
+  it("counts renewals that were confirmed, refused and not answered, and claims that failed", async () => {
+    const answers = ["ok", "unavailable", "ok", "not_owner"] as const;
+    let [renewals, claims] = [0, 0];
+    const harness: Harness = await createHarness({
+      tools: [
+        toolOf("look", "read", { execute: (_, { signal }) => harness.sleep(60_000, signal).then(() => "looked") }),
+      ],
+      script: [[call("look")], "It is done."],
+      limits: { leaseMs: 6_000 },
+      checks: false,
+    });
+    const { claim, renew } = harness.store;
+    const store: Store = {
+      ...harness.store,
+      claim: (params) => {
+        claims += 1;
+        return claims === 1 ? Promise.reject(new StoreError("unavailable", "gone")) : claim(params);
+      },
+      renew: async (params) => {
+        const answer = answers[renewals] ?? "ok";
+        renewals += 1;
+        if (answer !== "ok") throw new StoreError(answer, "told so");
+        await renew(params);
+      },
+    };
+    const { worker } = harness.start({ ports: { store }, worker: { concurrency: 1 } });
+    await harness.until(() => harness.ends.length === 1);
+    const { metrics } = await statusOf(harness, worker);
+    expect(metrics).toMatchObject({ claimsFailed: 1, renewals: 2, renewalsUnanswered: 1, renewalsLost: 1 });
+    expect(metrics.ends.lost).toBe(1);
   });
 });
 

@@ -4,6 +4,7 @@ import type { RunnerClock, RunnerPorts } from "../runner/ports.ts";
 import { hold, runTask, type RunEnd } from "../runner/runner.ts";
 import { StoreError, type Claim } from "../store/store.ts";
 import { keepClosingIdle } from "./close-idle.ts";
+import { countRenewals, createCounts, lagOf, type WorkerStatus } from "./status.ts";
 
 export interface WorkerOptions {
   /** Names this worker in claims. */
@@ -21,6 +22,8 @@ export interface WorkerOptions {
   readonly maxAttempts: number;
   /** Closes conversations that have been at rest for so long (ms). Never if absent. */
   readonly closeIdleAfterMs?: number;
+  /** Called when a task was claimed. */
+  readonly onClaim?: (claim: Claim) => void;
   /** Called when a run of a task came to its end. */
   readonly onRunEnd?: (taskId: string, end: RunEnd) => void;
 }
@@ -30,6 +33,10 @@ export const defaultWorkerOptions = { concurrency: 4, pollMs: 1_000, maxAttempts
 export interface Worker {
   /** Tasks that run now. */
   readonly running: ReadonlySet<string>;
+  /** Resolves once it has stopped; rejects when it cannot go on, which no store's refusal makes it. */
+  readonly done: Promise<void>;
+  /** What it does, and how far it lags behind. */
+  status(): Promise<WorkerStatus>;
   /** Claims no more, lets each running task finish its step and release. Resolves when none is left. Repeatable. */
   stop(): Promise<void>;
   /** Resolves once the worker has looked and found nothing to do, and nothing runs. */
@@ -60,20 +67,23 @@ const notGivenBack = (claims: number): string =>
 /** Claims tasks and runs them, up to `concurrency` at a time. */
 class Pool {
   readonly stopping = new AbortController();
+  /** Nothing runs, and nothing will. */
+  over = false;
   readonly #ports: RunnerPorts;
   readonly #options: WorkerOptions;
   readonly #onFree: () => void;
   /** A task may be here twice: a run that lost its claim takes a moment to see it. */
   readonly #runs = new Map<Claim, Promise<void>>();
+  readonly #counts = createCounts();
   /** Claims in a row that found a task's log damaged. */
   readonly #damaged = new Map<string, number>();
-  /** Tasks whose log only a newer version can read: their claims are let lapse, which is no sign of a crash. */
-  readonly #newer = new Set<string>();
+  /** By priority, the principal served last. */
+  readonly #served: Record<number, string> = {};
   readonly #offers: readonly string[];
   readonly #snapshotVersions: Readonly<Record<string, string>>;
 
   constructor(ports: RunnerPorts, options: WorkerOptions, onFree: () => void) {
-    this.#ports = ports;
+    this.#ports = { ...ports, watcher: countRenewals(ports.watcher, this.#counts) };
     this.#options = options;
     this.#onFree = onFree;
     this.#offers = offersOf(ports.agents, options.host);
@@ -82,6 +92,23 @@ class Pool {
 
   get running(): ReadonlySet<string> {
     return new Set(this.#runs.keys().map(({ taskId }) => taskId));
+  }
+
+  async status(): Promise<WorkerStatus> {
+    const state = this.over ? "stopped" : this.stopping.signal.aborted ? "stopping" : "working";
+    const { name, concurrency, queues } = this.#options;
+    const { build, slots } = this.#ports;
+    const running = [...this.#runs.keys()].map(({ taskId, agent, fence, attempts, now: since }) => {
+      return { taskId, agent, fence, attempts, since };
+    });
+    const serving = { offers: this.#offers, build, ...(queues === undefined ? {} : { queues }) };
+    const metrics = { ...this.#counts, ends: { ...this.#counts.ends } };
+    const lagMs = await lagOf(this.#ports, serving);
+    return { name, state, concurrency, running, metrics, modelCalls: slots.load(), lagMs };
+  }
+
+  claimFailed(): void {
+    this.#counts.claimsFailed += 1;
   }
 
   /** Claims until there is no room or nothing to claim. */
@@ -105,10 +132,14 @@ class Pool {
       offers: this.#offers,
       snapshotVersions: this.#snapshotVersions,
       build,
+      served: this.#served,
       ...(only === undefined ? {} : { taskId: only }),
       ...(queues === undefined ? {} : { queues }),
     });
     if (claim === null) return false;
+    this.#served[claim.served.priority] = claim.served.principal;
+    this.#counts.claims += 1;
+    this.#options.onClaim?.(claim);
     const run = this.#run(claim, claimedAt)
       .catch((error: unknown) => {
         watcher.note?.(claim.taskId, `given up: ${String(error)}`);
@@ -130,13 +161,13 @@ class Pool {
       : await runTask(this.#ports, claim, { stop, claimedAt, damagedBefore });
     if (end === "damaged") this.#damaged.set(taskId, damagedBefore + 1);
     else this.#damaged.delete(taskId);
-    if (end === "newer") this.#newer.add(taskId);
+    this.#counts.ends[end] += 1;
     this.#options.onRunEnd?.(taskId, end);
   }
 
   /** Nobody gave it back so many times in a row. One that was held before gets a single try at a time. */
-  #killsItsWorkers({ taskId, attempts, holds }: Claim): boolean {
-    return attempts > (holds > 0 ? 1 : this.#options.maxAttempts) && !this.#newer.has(taskId);
+  #killsItsWorkers({ attempts, holds }: Claim): boolean {
+    return attempts > (holds > 0 ? 1 : this.#options.maxAttempts);
   }
 }
 
@@ -167,6 +198,7 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
       if (pool.running.size === 0) for (const tell of asked.splice(0)) tell();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
+      pool.claimFailed();
       ports.watcher.note?.("", `cannot claim: ${error.message}`);
     } finally {
       waiting.push(...asked);
@@ -186,6 +218,7 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
       }
       await pool.finished();
     } finally {
+      pool.over = true;
       unsubscribe();
       for (const tell of waiting) tell();
     }
@@ -195,10 +228,12 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
   const looping = Promise.all([
     loop(),
     ...(closeIdleAfterMs === undefined ? [] : [keepClosingIdle(ports, closeIdleAfterMs, stopping)]),
-  ]);
-  // A failure of the loop itself reaches whoever stops the worker.
+  ]).then(() => undefined);
+  // A failure of the loop itself reaches whoever stops the worker, or waits for its end.
   looping.catch(() => undefined);
   return {
+    done: looping,
+    status: () => pool.status(),
     get running() {
       return pool.running;
     },

@@ -38,6 +38,19 @@ const table: readonly Bad[] = [
   { name: "a number that is none", args: [...run, "--max-steps", "many"], code: 2, says: '--max-steps .*not "many"' },
   { name: "zero steps", args: [...run, "--max-steps", "0"], code: 2, says: "whole number of at least 1" },
   {
+    name: "a priority that is none",
+    args: [...run, "--priority", "high"],
+    code: 2,
+    says: "--priority must be a whole",
+  },
+  {
+    name: "no places",
+    args: ["worker", "--concurrency", "0"],
+    code: 2,
+    says: "--concurrency must be a whole number of",
+  },
+  { name: "a word for a worker", args: ["worker", "mail"], code: 2, says: 'worker takes no "mail"' },
+  {
     name: "a mode that is none",
     args: [...run, "--mode", "chat"],
     code: 2,

@@ -1,6 +1,6 @@
 // Runs the CLI in processes of its own, in a folder that a test has to itself.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,12 +39,18 @@ export interface Place {
   readonly folder: string;
   write(name: string, text: string): void;
   read(name: string): string;
-  start(args: readonly string[], env?: Readonly<Record<string, string>>): Running;
+  /** `program`: another installation's, in place of this one. */
+  start(args: readonly string[], env?: Readonly<Record<string, string>>, program?: string): Running;
   perdure(...args: string[]): Promise<Finished>;
 }
 
-const run = (folder: string, args: readonly string[], env: Readonly<Record<string, string>>): Running => {
-  const child = spawn(process.execPath, [main, ...args], {
+const run = (
+  folder: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  program: string,
+): Running => {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env: {
       PATH: process.env["PATH"],
@@ -116,8 +122,7 @@ export const createPlace = (): Place => {
   onTestFinished(() => {
     rmSync(folder, { recursive: true, force: true });
   });
-  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Running =>
-    run(folder, args, env);
+  const start: Place["start"] = (args, env = {}, program = main) => run(folder, args, env, program);
   return {
     folder,
     write: (name, text) => {
@@ -235,3 +240,24 @@ export const createToolPlace = (...replies: readonly unknown[]): Place => {
 
 /** A reply that calls one tool of that configuration. */
 export const calls = (name: string, text: string): object => ({ calls: [{ name, input: { text } }] });
+
+const repository = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What a build has in place of what is built here: by file below `dist`, a text that must be there, and the new one. */
+export type Changes = Readonly<Record<string, readonly [string, string]>>;
+
+/** Installs a copy of this build beside the database, changed. Returns its folder; its program is `bin/perdure.js` there. */
+export const install = (place: Place, name: string, changes: Changes = {}): string => {
+  const target = join(place.folder, name);
+  for (const part of ["dist", "bin", "package.json"]) {
+    cpSync(join(repository, part), join(target, part), { recursive: true });
+  }
+  symlinkSync(join(repository, "node_modules"), join(target, "node_modules"));
+  for (const [file, [before, after]] of Object.entries(changes)) {
+    const path = join(target, "dist", file);
+    const text = readFileSync(path, "utf8");
+    if (text.split(before).length !== 2) throw new Error(`${file} does not have once: ${before}`);
+    writeFileSync(path, text.replace(before, after));
+  }
+  return target;
+};

@@ -26,6 +26,8 @@ export const requestOf = (settings: ProgramSettings, workshop: Workshop, objecti
       ...agent.settings,
       ...(settings.model === undefined ? {} : { model: settings.model }),
       ...(settings.maxSteps === undefined ? {} : { maxSteps: settings.maxSteps }),
+      ...(settings.queue === undefined ? {} : { queue: settings.queue }),
+      ...(settings.priority === undefined ? {} : { priority: settings.priority }),
       workspace: { host, path: realFolder(settings.workspace) },
     },
     mode: settings.mode ?? agent.mode,
@@ -44,6 +46,8 @@ export const agentOptions = {
   mode: { type: "string", value: "MODE", about: "conversation (default), run or oneShot" },
   workspace: { type: "string", value: "FOLDER", about: "where tools work; default this folder" },
   "max-steps": { type: "string", value: "N", about: "pause after so many steps of a turn" },
+  queue: { type: "string", value: "NAME", about: "the queue that workers find it in; default: default" },
+  priority: { type: "string", value: "N", about: "a higher one is worked first; default 0" },
   "on-interrupt": { type: "string", value: "WHAT", about: "continue (default) or pause after a stop in mid-turn" },
 } as const satisfies Options;
 

@@ -16,6 +16,7 @@ const changeable: Readonly<Record<string, (value: string) => unknown>> = {
   contextTokens: number,
   temperature: number,
   modelAttempts: number,
+  queue: text,
   priority: number,
 };
 
@@ -44,7 +45,7 @@ const settingsOf = (changes: readonly string[]): SettingsChange => {
 
 export const set = defineCommand({
   name: "set",
-  summary: "change a task's model or limits, from its next step on",
+  summary: "change a task's model, limits, queue or priority, from its next step on",
   words: { task: "required", change: "several" },
   options: workOptions,
   notes: [

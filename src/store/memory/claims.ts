@@ -1,6 +1,16 @@
 // Claims: who may append to a task, for how long, and which task is next.
 import { openText } from "../seal.ts";
-import { StoreError, type Claim, type ClaimParams, type Held, type InboxEntry, type ReleaseParams } from "../store.ts";
+import { byCodePoint } from "../code-points.ts";
+import {
+  StoreError,
+  type Claim,
+  type ClaimParams,
+  type Held,
+  type InboxEntry,
+  type ReleaseParams,
+  type Serving,
+  type Store,
+} from "../store.ts";
 import { checkInboxSeen, openInbox, readyFrom } from "./inbox.ts";
 import { chainAfter } from "./log.ts";
 import { restoredFrom } from "./restore.ts";
@@ -24,7 +34,7 @@ export const holderOf = (state: State, task: StoredTask): string | null =>
   task.lease !== null && leftOf(state, task.lease) > 0 ? task.lease.worker : null;
 
 export const heldOf = (task: StoredTask): Held | null => {
-  const newest = [...task.holds.values()].at(-1);
+  const newest = [...task.holds.values()].findLast(({ count }) => count > 0);
   if (newest === undefined) return null;
   const { until: _, ...held } = newest;
   return held;
@@ -49,17 +59,47 @@ const endLapsed = (state: State, now: number): void => {
   }
 };
 
-const mayServe = (state: State, task: StoredTask, { offers, build, queues }: ClaimParams): boolean =>
+const mayServe = (state: State, task: StoredTask, { offers, build, queues }: Serving): boolean =>
   (task.readyAt ?? Infinity) <= nowOf(state) &&
   task.columns.requires.every((needed) => offers.includes(needed)) &&
   (queues === undefined || queues.includes(task.columns.queue)) &&
   (task.holds.get(build)?.until ?? -Infinity) <= nowOf(state);
 
-/** The task to claim: the highest priority first, then what has been ready longest. */
-const pick = (state: State, params: ClaimParams): StoredTask | undefined =>
-  [...state.tasks.values()]
-    .filter((task) => (params.taskId === undefined || task.taskId === params.taskId) && mayServe(state, task, params))
-    .sort((a, b) => b.columns.priority - a.columns.priority || (a.readyAt ?? 0) - (b.readyAt ?? 0))[0];
+/** How many tasks of each principal are under a lease. */
+const leasedOf = (state: State): Map<string, number> => {
+  const leased = new Map<string, number>();
+  for (const { lease, columns } of state.tasks.values()) {
+    if (lease?.over === false) leased.set(columns.owner, (leased.get(columns.owner) ?? 0) + 1);
+  }
+  return leased;
+};
+
+/** The task to claim: by priority, by whose principal is to be served next, and by how long it has been ready. */
+const pick = (state: State, params: ClaimParams): StoredTask | undefined => {
+  const { taskId, served } = params;
+  const leased = leasedOf(state);
+  const isPast = ({ columns: { priority, owner } }: StoredTask): boolean => {
+    const last = served?.[priority];
+    return last !== undefined && byCodePoint(owner, last) <= 0;
+  };
+  return [...state.tasks.values()]
+    .filter((task) => (taskId === undefined || task.taskId === taskId) && mayServe(state, task, params))
+    .sort(
+      (a, b) =>
+        b.columns.priority - a.columns.priority ||
+        (leased.get(a.columns.owner) ?? 0) - (leased.get(b.columns.owner) ?? 0) ||
+        Number(isPast(a)) - Number(isPast(b)) ||
+        byCodePoint(a.columns.owner, b.columns.owner) ||
+        (a.readyAt ?? 0) - (b.readyAt ?? 0),
+    )[0];
+};
+
+export const readySince = (state: State, params: Serving): number | null => {
+  const since = [...state.tasks.values()]
+    .filter((task) => mayServe(state, task, params))
+    .map(({ readyAt }) => readyAt ?? Infinity);
+  return since.length === 0 ? null : Math.min(...since);
+};
 
 const load = (state: State, task: StoredTask, versions: ClaimParams["snapshotVersions"]) => {
   const { taskId, columns, events } = task;
@@ -93,6 +133,7 @@ export const claim = (state: State, params: ClaimParams): Claim | null => {
     previousEndedAt,
     now,
     agent: task.columns.agent,
+    served: { priority: task.columns.priority, principal: task.columns.owner },
     secret: task.secret.slice(),
     lastSeq: task.events.length,
     chain: chainAfter(task.events),
@@ -125,6 +166,16 @@ export const release = (state: State, params: ReleaseParams): void => {
   task.attempts = 0;
   task.previousEndedAt = now;
   task.readyAt = readyFrom(task, now);
+};
+
+/** A back-off without a hold has the count 0. */
+export const letLapse = (state: State, params: Parameters<Store["letLapse"]>[0]): void => {
+  const { taskId, fence, attempts, build, backOffMs } = params;
+  const task = findOwned(state, taskId, fence);
+  const now = nowOf(state);
+  task.attempts = attempts - 1;
+  const held = task.holds.get(build) ?? { reason: "", build, at: now, count: 0 };
+  task.holds.set(build, { ...held, until: now + backOffMs });
 };
 
 export const letGo = (state: State, taskId: string): void => findTask(state, taskId).holds.clear();

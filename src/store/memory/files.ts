@@ -1,5 +1,5 @@
 // Task files, whole: memory has no reason for chunks.
-import { byCodePoint } from "./rows.ts";
+import { byCodePoint } from "../code-points.ts";
 import { findTask, type State } from "./state.ts";
 
 export interface NamedFile {

@@ -1,5 +1,6 @@
 // Projection rows of one task, and its definitions: kept as given, column by column.
 import { projections, type Row, type Table, type Value } from "../../core/project.ts";
+import { byCodePoint } from "../code-points.ts";
 import { findTask, type State, type StoredTask } from "./state.ts";
 
 export const applyRows = (task: StoredTask, rows: readonly Row[]): void => {
@@ -15,9 +16,6 @@ export const applyRows = (task: StoredTask, rows: readonly Row[]): void => {
     for (const [column, value] of Object.entries(set)) columns.set(column, value);
   }
 };
-
-/** Compares by code point, as databases do. */
-export const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 const rowsOfTable = (task: StoredTask, table: Table): Row[] => {
   const names = Object.keys(projections[table]);

@@ -4,7 +4,7 @@ import { StoreError, type Clock, type Hint, type Seal, type Store, type StoreSta
 import { systemClock } from "../system-clock.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
-import { claim, letGo, readInbox, release, renew } from "./claims.ts";
+import { claim, letGo, letLapse, readInbox, readySince, release, renew } from "./claims.ts";
 import { getDefinitions } from "./definitions.ts";
 import { getFile, listFiles, putFile } from "./files.ts";
 import { follow } from "./follow.ts";
@@ -54,8 +54,10 @@ export const storeOver = (state: State): Store => {
     append: (params) => run(() => append(state, params)),
     post: (params) => run(() => post(state, params)),
     claim: (params) => run(() => claim(state, params)),
+    readySince: (params) => run(() => readySince(state, params)),
     renew: (params) => run(() => renew(state, params)),
     release: (params) => run(() => release(state, params)),
+    letLapse: (params) => run(() => letLapse(state, params)),
     letGo: ({ taskId }) => run(() => letGo(state, taskId)),
     readInbox: ({ taskId, fence }) => run(() => readInbox(state, taskId, fence)),
     read: (params) => run(() => read(state, params)),

@@ -1,4 +1,4 @@
-// Holds: builds that set a task aside, each of which backs off on its own.
+// Holds: builds that set a task aside, or leave it alone for a while, each of which backs off on its own.
 import type { ReleaseParams } from "../store.ts";
 import type { Connection } from "./connection.ts";
 
@@ -20,6 +20,15 @@ export const hold = (
   connection.run(
     "INSERT OR REPLACE INTO holds (task, build, reason, at, count, until) VALUES (?, ?, ?, ?, ?, ?)",
     ...[task, build, reason, now, holdsOf(connection, task, build) + 1, now + retryAfterMs],
+  );
+};
+
+/** Keeps a build away for a while, without a hold: its count stays, and where it is 0 the row shows none. */
+export const backOff = (connection: Connection, task: number, build: string, now: number, backOffMs: number): void => {
+  connection.run(
+    `INSERT INTO holds (task, build, reason, at, count, until) VALUES (:task, :build, '', :now, 0, :until)
+     ON CONFLICT (task, build) DO UPDATE SET until = :until`,
+    { task, build, now, until: now + backOffMs },
   );
 };
 

@@ -1,5 +1,5 @@
 // Lanes: the few different sets of a queue and requirements. A claim looks at lanes, not at tasks it could not serve.
-import type { ClaimParams } from "../store.ts";
+import type { Serving } from "../store.ts";
 import type { Connection } from "./connection.ts";
 
 interface Lane {
@@ -29,7 +29,7 @@ export const laneOf = (
 };
 
 /** Whether a worker serves a lane: its queue, and all that it requires. */
-export const serves = (connection: Connection, lane: number, params: ClaimParams): boolean => {
+export const serves = (connection: Connection, lane: number, params: Serving): boolean => {
   const { queue, requires } = laneRow(connection, lane);
   if (params.queues !== undefined && !params.queues.includes(queue)) return false;
   return (JSON.parse(requires) as string[]).every((need) => params.offers.includes(need));

@@ -2,7 +2,7 @@
 import { StoreError, type Store } from "../store.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
-import { letGo, load, release, renew, seek, take } from "./claims.ts";
+import { letGo, letLapse, load, release, renew, seek, take } from "./claims.ts";
 import type { Connection } from "./connection.ts";
 import { createTask } from "./creation.ts";
 import { getDefinitions } from "./definitions.ts";
@@ -12,6 +12,7 @@ import { Guards } from "./guards.ts";
 import { isTimerDue, moveDueTimers, post, untaken } from "./inbox.ts";
 import { check } from "./integrity.ts";
 import { read, readRedactions } from "./log.ts";
+import { readySince } from "./next-task.ts";
 import { openConnection, type ConnectOptions } from "./open-connection.ts";
 import { readRows } from "./projections.ts";
 import { prune } from "./prune.ts";
@@ -69,7 +70,7 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   },
 });
 
-type Claiming = "claim" | "renew" | "release" | "letGo" | "readInbox";
+type Claiming = "claim" | "readySince" | "renew" | "release" | "letLapse" | "letGo" | "readInbox";
 
 const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => ({
   async claim(params) {
@@ -78,11 +79,13 @@ const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => 
     const taken = await connection.write((now) => take(connection, params, prospect, now));
     return taken === null ? null : connection.read(() => load(connection, taken, params));
   },
+  readySince: (params) => connection.read((now) => readySince(connection, params, now)),
   renew: (params) => connection.write((now) => renew(connection, params, now)),
   async release(params) {
     await connection.write((now) => release(connection, params, now));
     if (params.kind !== "parked") wake.tell(params.taskId);
   },
+  letLapse: (params) => connection.write((now) => letLapse(connection, params, now)),
   async letGo({ taskId }) {
     await connection.write(() => letGo(connection, taskId));
     wake.tell(taskId);

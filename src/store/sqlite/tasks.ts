@@ -14,6 +14,8 @@ export interface Guarded {
   readonly agent: string;
   readonly status: TaskRow["status"];
   readonly lane: number;
+  readonly owner: string;
+  readonly priority: number;
   readonly updatedAt: number;
   readonly epoch: number;
   readonly lastSeq: number;
@@ -29,7 +31,7 @@ export interface Guarded {
   readonly readyAt: number | null;
 }
 
-const GUARDED = `SELECT task, id, agent, status, lane, updatedAt, epoch, lastSeq, head, revision, redactions,
+const GUARDED = `SELECT task, id, agent, owner, status, lane, priority, updatedAt, epoch, lastSeq, head, revision, redactions,
   inboxSeq, inboxTaken, nextTimerAt, fence, claimedBy, leaseUntil, readyAt FROM tasks WHERE id = ? AND status <> 'gone'`;
 
 export const findTask = (connection: Connection, taskId: string): Guarded | undefined =>
@@ -113,7 +115,7 @@ const shownFrom = (tasks: string): string => `SELECT tasks.*, queue, requires, b
     holds.at AS heldAt, count, iif(status = 'ended', NULL, ${RESTORED_FROM}) AS restoredFrom,
     CASE WHEN iif(leaseBoot = :boot, leaseUntil > :monotonic, leaseEndsAt > :now) THEN claimedBy END AS holder
   FROM ${tasks} JOIN lanes USING (lane)
-  LEFT JOIN holds ON hold = (SELECT max(hold) FROM holds WHERE holds.task = tasks.task)`;
+  LEFT JOIN holds ON hold = (SELECT max(hold) FROM holds WHERE holds.task = tasks.task AND count > 0)`;
 
 const heldOf = ({ build, why, heldAt, count }: Shown): Held | null =>
   build === null ? null : { reason: why, build, at: heldAt, count };

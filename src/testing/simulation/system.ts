@@ -128,7 +128,9 @@ export class SimulatedSystem {
   /** Creates a task whose objective is its first Say. */
   async create(
     taskId: string,
-    event: Pick<EventOf<"TaskCreated">, "agent" | "config" | "objective" | "onInterrupt" | "mode">,
+    event: Pick<EventOf<"TaskCreated">, "agent" | "config" | "objective" | "onInterrupt" | "mode"> & {
+      readonly owner?: string;
+    },
   ): Promise<void> {
     const origin = { frontEnd: "simulation", place: "here", conversation: "one", private: false };
     const created: EventOf<"TaskCreated"> = { type: "TaskCreated", owner: OWNER, origin, root: taskId, ...event };
