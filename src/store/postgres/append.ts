@@ -60,8 +60,19 @@ const appendWithChildren = (connection: Connection, params: AppendParams): Promi
   });
 };
 
+const COME_INTO = "UPDATE perdure.tasks SET epoch = $2 WHERE id = $1";
+
+/** Once for each task that is told of a restore. */
+const appendInEpoch = (connection: Connection, params: AppendParams, epoch: number): Promise<AppendReceipt> =>
+  connection.write(async (session) => {
+    const receipt = await appendTo(connection, session, params, params.posts);
+    await session.rows(COME_INTO, encodeText(params.taskId), epoch);
+    return receipt;
+  });
+
 /** Codes: those of `Store.append`. */
 export const append = async (connection: Connection, params: AppendParams): Promise<AppendReceipt> => {
+  if (params.epoch !== undefined) return appendInEpoch(connection, params, params.epoch);
   if ((params.children ?? []).length > 0) return appendWithChildren(connection, params);
   if (connection.prepared && isPlain(params)) {
     const receipt = await appendPlain(connection, params);

@@ -1,6 +1,6 @@
 // Claims: which task is next, who may append to it, and for how long, by the database's clock. A claim commits before
 // anything is loaded; the load is one statement, and so of one moment.
-import { StoreError, type Claim, type ClaimParams, type ReleaseParams } from "../store.ts";
+import { StoreError, type Claim, type ClaimParams, type ReleaseParams, type Serving, type Store } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { bodyText, takeOf, takeValues, type ItemRow } from "./inbox.ts";
 import { bodyColumn, namesOf } from "./log.ts";
@@ -17,10 +17,12 @@ interface Taken {
   readonly attempts: number;
   readonly previous_ended_at: number | null;
   readonly now: number;
+  readonly priority: number;
+  readonly principal: string;
 }
 
 const CLAIM = `SELECT * FROM perdure.claim($1::text, $2::bigint, $3::text[], $4::text, $5::text, $6::text[],
-  $7::bigint[])`;
+  $7::jsonb, $8::bigint[])`;
 
 /** What a row of LOAD is about. */
 const [TASK, SNAPSHOT, ITEM] = [0, 1, 2];
@@ -30,7 +32,8 @@ const LOAD = `WITH t AS MATERIALIZED (SELECT * FROM perdure.tasks WHERE task = $
     WHERE task = $1 AND version = $2 AND revision = (SELECT revision FROM t))
   SELECT ${String(TASK)} AS what, last_seq AS seq, revision::bigint AS at, 0::smallint AS type, json_build_object(
     'chain', encode(head, 'hex'), 'secret', (SELECT encode(secret, 'hex') FROM perdure.secrets WHERE task = $1),
-    'epoch', epoch, 'version', version,
+    'epoch', place.epoch, 'version', version,
+    'restored', (SELECT min(backup_at) FROM perdure.restores r WHERE r.epoch > t.epoch),
     'holds', (SELECT count FROM perdure.holds WHERE task = $1 AND build = $3))::text AS body FROM t, perdure.place
   UNION ALL SELECT ${String(SNAPSHOT)}, seq, revision, 0, encode(bytes, 'base64') FROM s
   UNION ALL SELECT ${String(ITEM)}, seq, at, 0, json_build_object('due_at', due_at, 'by', by, 'key', key, 'body', body)::text
@@ -45,6 +48,7 @@ interface LoadedTask {
   readonly secret: string | null;
   readonly epoch: number;
   readonly version: number;
+  readonly restored: number | null;
   readonly holds: number | null;
 }
 
@@ -82,7 +86,14 @@ const load = async (
   const seal = (sealed: string) => connection.seal.open(new Uint8Array(Buffer.from(sealed, "base64")), taskId);
   return {
     ...{ taskId, agent, fence, attempts, now, previousEndedAt: taken.previous_ended_at },
-    ...{ lastSeq: first[1], revision: first[2], epoch: task.epoch, holds: task.holds ?? 0 },
+    served: { priority: taken.priority, principal: decodeText(taken.principal) },
+    ...{
+      lastSeq: first[1],
+      revision: first[2],
+      epoch: task.epoch,
+      holds: task.holds ?? 0,
+      restoredFrom: task.restored,
+    },
     ...{ secret: fromHex(task.secret), chain: fromHex(task.chain) },
     snapshot:
       kept === undefined ? null : { seq: kept[1], version: version ?? "", revision: kept[2], bytes: seal(kept[4]) },
@@ -94,11 +105,13 @@ const load = async (
 };
 
 export const claim = async (connection: Connection, params: ClaimParams): Promise<Claim | null> => {
-  const { worker, leaseMs, offers, build, taskId, queues } = params;
+  const { worker, leaseMs, offers, build, taskId, queues, served = {} } = params;
+  const last = Object.fromEntries(Object.entries(served).map(([priority, owner]) => [priority, encodeText(owner)]));
   const taken = await connection.first<Taken>(
     CLAIM,
     ...[encodeText(worker), leaseMs, offers.map(encodeText), encodeText(build)],
-    ...[taskId === undefined ? null : encodeText(taskId), queues?.map(encodeText) ?? null, connection.clock],
+    ...[taskId === undefined ? null : encodeText(taskId), queues?.map(encodeText) ?? null],
+    ...[JSON.stringify(last), connection.clock],
   );
   if (taken === undefined || taken.task === null) return null;
   try {
@@ -108,6 +121,26 @@ export const claim = async (connection: Connection, params: ClaimParams): Promis
     if (!isUntranslatable(error)) throw error;
     return load(connection, taken, params, false);
   }
+};
+
+const READY_SINCE = "SELECT perdure.ready_since($1::text[], $2::text, $3::text[], $4::bigint[]) AS since";
+
+/** See `Store.readySince`. */
+export const readySince = async (connection: Connection, params: Serving): Promise<number | null> => {
+  const { offers, build, queues } = params;
+  const values = [offers.map(encodeText), encodeText(build), queues?.map(encodeText) ?? null, connection.clock];
+  return (await connection.first<{ since: number | null }>(READY_SINCE, ...values))?.since ?? null;
+};
+
+const LET_LAPSE = `SELECT * FROM perdure.let_lapse($1::text, $2::bigint, $3::integer, $4::text, $5::bigint, $6::bigint[])`;
+
+/** Codes: `not_owner`, `not_found`, `forgotten`. */
+export const letLapse = async (
+  connection: Connection,
+  { taskId, fence, attempts, build, backOffMs }: Parameters<Store["letLapse"]>[0],
+): Promise<void> => {
+  const values = [encodeText(taskId), fence, attempts, encodeText(build), backOffMs, connection.clock];
+  accepted(await connection.first<Answer>(LET_LAPSE, ...values), taskId, connection.name);
 };
 
 const RENEW = "SELECT * FROM perdure.renew($1::text, $2::bigint, $3::bigint, $4::bigint[])";

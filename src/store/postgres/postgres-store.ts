@@ -3,7 +3,7 @@ import { plainSeal } from "../seal.ts";
 import type { Seal, Store } from "../store.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
-import { claim, letGo, release, renew } from "./claims.ts";
+import { claim, letGo, letLapse, readySince, release, renew } from "./claims.ts";
 import { Connection, type DatabaseClock } from "./connection.ts";
 import { createTask } from "./creation.ts";
 import { getDefinitions } from "./definitions.ts";
@@ -14,6 +14,7 @@ import { check } from "./integrity.ts";
 import { read, readRedactions } from "./log.ts";
 import { migrate, migrations, requireSchema } from "./migrate.ts";
 import { readRows } from "./projections.ts";
+import { prune } from "./prune.ts";
 import { redact } from "./redaction.ts";
 import { getSnapshot, putSnapshot } from "./snapshots.ts";
 import { stats } from "./stats.ts";
@@ -79,11 +80,13 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   },
 });
 
-type Claiming = "claim" | "renew" | "release" | "letGo" | "readInbox";
+type Claiming = "claim" | "readySince" | "renew" | "release" | "letLapse" | "letGo" | "readInbox";
 
 const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => ({
   claim: (params) => claim(connection, params),
+  readySince: (params) => readySince(connection, params),
   renew: (params) => renew(connection, params),
+  letLapse: (params) => letLapse(connection, params),
   async release(params) {
     await release(connection, params);
     if (params.kind !== "parked") wake.tell(params.taskId);
@@ -109,6 +112,7 @@ const reading = (connection: Connection): Pick<Store, Reading> => ({
   getFile: ({ taskId, name }) => getFile(connection, taskId, name),
   listFiles: ({ taskId }) => listFiles(connection, taskId),
   exportTask: ({ taskId }) => exportTask(connection, taskId),
+  prune: (params) => prune(connection, params),
   check: () => check(connection),
   stats: () => stats(connection),
   async now() {

@@ -120,7 +120,7 @@ const raiseRevisions = async (session: Session, taskId: string): Promise<void> =
 const VACUUMED = ["events", "inbox", "snapshots", "secrets"];
 
 /** Frees what held the words. Best effort: a user who may not, or a reader that stays, leaves it to autovacuum. */
-const vacuum = async (connection: Connection): Promise<void> => {
+export const vacuum = async (connection: Connection): Promise<void> => {
   const names = VACUUMED.map((table) => `perdure.${table}`).join(", ");
   await connection.rows(`VACUUM (SKIP_LOCKED) ${names}`).catch(() => undefined);
 };

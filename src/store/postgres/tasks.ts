@@ -70,13 +70,15 @@ interface Shown {
   readonly why: string;
   readonly held_at: number;
   readonly count: number;
+  readonly restored: number | null;
 }
 
 /** `$1` is `p_clock`. */
 const SHOWN = `SELECT t.*, l.queue, array_to_json(l.requires) AS requires, h.build, h.reason AS why, h.at AS held_at, h.count,
+    (SELECT min(backup_at) FROM perdure.restores r WHERE r.epoch > t.epoch AND NOT t.is_over) AS restored,
     CASE WHEN t.lease_until > coalesce(($1::bigint[])[2], perdure.clock_ms()) THEN t.claimed_by END AS holder
   FROM perdure.tasks t JOIN perdure.lanes l ON l.lane = t.lane
-  LEFT JOIN LATERAL (SELECT build, reason, at, count FROM perdure.holds WHERE holds.task = t.task
+  LEFT JOIN LATERAL (SELECT build, reason, at, count FROM perdure.holds WHERE holds.task = t.task AND count > 0
     ORDER BY hold DESC LIMIT 1) h ON true`;
 
 const heldOf = ({ build, why, held_at: at, count }: Shown): Held | null =>
@@ -109,6 +111,7 @@ const shown = (row: Shown): TaskRow => ({
   claimedBy: row.holder,
   held: heldOf(row),
   nextTimerAt: row.next_timer_at,
+  restoredFrom: row.restored,
 });
 
 /** The row, or null. */
@@ -121,7 +124,7 @@ export const getTask = async (connection: Connection, session: Session, taskId: 
 const LAST = "\u{10ffff}";
 
 export const listTasks = async (connection: Connection, params: ListParams): Promise<TaskRow[]> => {
-  const { owner, place, parent, status, idPrefix, after, limit } = params;
+  const { owner, place, parent, status, idPrefix, updatedBefore, after, limit } = params;
   const values: unknown[] = [connection.clock, limit];
   const bind = (value: string): string => `$${String(values.push(encodeText(value)))}`;
   const where = Object.entries({ owner, place, parent, status }).flatMap(([name, value]) =>
@@ -130,6 +133,7 @@ export const listTasks = async (connection: Connection, params: ListParams): Pro
   // Few tasks are open, however many there are.
   if (status !== undefined && status !== "ended") where.push("NOT t.is_over");
   if (idPrefix !== undefined) where.push(`t.id >= ${bind(idPrefix)} AND t.id < ${bind(idPrefix + LAST)}`);
+  if (updatedBefore !== undefined) where.push(`t.updated_at < $${String(values.push(updatedBefore))}`);
   if (after !== undefined) where.push(`t.task < (SELECT task FROM perdure.tasks WHERE id = ${bind(after)})`);
   const filter = where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`;
   const rows = await connection.rows<Shown>(`${SHOWN} ${filter} ORDER BY t.task DESC LIMIT $2`, ...values);

@@ -1,0 +1,240 @@
+-- Who is next, fairly between principals; epochs; pruned ids.
+
+-- Restores since the first epoch, each with the time of its backup. A task is in the epoch that it was created in, until its
+-- log tells of a later one.
+CREATE TABLE perdure.restores (
+  epoch bigint PRIMARY KEY,
+  backup_at bigint NOT NULL
+);
+ALTER TABLE perdure.tasks ADD COLUMN epoch bigint NOT NULL DEFAULT 1;
+
+-- Ids of tasks that were pruned. They may not come back.
+CREATE TABLE perdure.pruned (
+  id text COLLATE "C" PRIMARY KEY
+);
+
+CREATE OR REPLACE FUNCTION perdure.add_task(
+  p_id text, p_key text, p_columns jsonb, p_secret bytea, p_now bigint, p_last_seq integer, p_head bytea
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  origin jsonb := p_columns -> 'origin';
+  v_task bigint;
+BEGIN
+  -- A task that was pruned has used its id.
+  IF EXISTS (SELECT FROM perdure.pruned WHERE id = p_id) THEN
+    RETURN NULL;
+  END IF;
+  -- A redaction of the source waits for this task to be there, and raises its revision too.
+  PERFORM 1 FROM perdure.tasks WHERE id = p_columns ->> 'historyFrom' FOR SHARE;
+  INSERT INTO perdure.tasks (created_at, updated_at, since, priority, lane, last_seq, first_seq, private, head, id, key,
+      key_place, agent, owner, front_end, place, conversation, parent, root, history_from, mode, status, waiting_on,
+      outcome, reason, epoch)
+    VALUES (p_now, p_now, p_now, (p_columns ->> 'priority')::bigint,
+      perdure.lane_of(p_columns ->> 'queue', perdure.texts(p_columns -> 'requires')), p_last_seq, p_last_seq,
+      (origin ->> 'private')::boolean, p_head, p_id, p_key, origin ->> 'place', p_columns ->> 'agent',
+      p_columns ->> 'owner', origin ->> 'frontEnd', origin ->> 'place', origin ->> 'conversation',
+      p_columns ->> 'parent', p_columns ->> 'root', p_columns ->> 'historyFrom', p_columns ->> 'mode',
+      p_columns ->> 'status', p_columns ->> 'waitingOn', p_columns ->> 'outcome', p_columns ->> 'reason',
+      (SELECT epoch FROM perdure.place))
+    ON CONFLICT DO NOTHING RETURNING task INTO v_task;
+  IF v_task IS NOT NULL THEN
+    INSERT INTO perdure.secrets (task, secret) VALUES (v_task, p_secret);
+  END IF;
+  RETURN v_task;
+END $$;
+
+CREATE INDEX tasks_ready_by_owner ON perdure.tasks (lane, priority DESC, owner, ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX tasks_leased_by_owner ON perdure.tasks (owner) WHERE lease_until IS NOT NULL;
+
+CREATE FUNCTION perdure.is_held(p_task bigint, p_build text, p_now bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM perdure.holds h WHERE h.task = p_task AND h.build = p_build AND h.until > p_now)
+$$;
+
+-- The lanes that a worker serves.
+CREATE FUNCTION perdure.served_lanes(p_offers text[], p_queues text[]) RETURNS integer[] LANGUAGE sql STABLE AS $$
+  SELECT coalesce(array_agg(lane), '{}') FROM perdure.lanes
+  WHERE (p_queues IS NULL OR queue = ANY (p_queues)) AND requires <@ p_offers
+$$;
+
+-- The next priority below `p_below` (null: the highest) of which a task is ready, or has a time to be.
+CREATE FUNCTION perdure.next_priority(p_lanes integer[], p_below bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT max(first.priority) FROM unnest(p_lanes) AS l (lane), LATERAL (
+    SELECT t.priority FROM perdure.tasks t WHERE t.lane = l.lane AND t.ready_at IS NOT NULL
+      AND (p_below IS NULL OR t.priority < p_below) ORDER BY t.priority DESC LIMIT 1) first
+$$;
+
+-- The first principal after `p_after` with such a task.
+CREATE FUNCTION perdure.next_owner(p_lanes integer[], p_priority bigint, p_after text) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT min(first.owner) FROM unnest(p_lanes) AS l (lane), LATERAL (
+    SELECT t.owner FROM perdure.tasks t WHERE t.lane = l.lane AND t.priority = p_priority AND t.ready_at IS NOT NULL
+      AND t.owner > p_after ORDER BY t.owner LIMIT 1) first
+$$;
+
+-- Locks the task of a principal (null: of any) that has been ready for longest; one that another worker is taking is passed
+-- over. Null where there is none.
+CREATE FUNCTION perdure.lock_ready(p_lanes integer[], p_priority bigint, p_owner text, p_build text, p_now bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  found_task bigint;
+BEGIN
+  IF p_owner IS NULL THEN
+    SELECT t.task INTO found_task FROM perdure.tasks t
+      WHERE t.lane = ANY (p_lanes) AND t.priority = p_priority AND t.ready_at <= p_now
+        AND NOT perdure.is_held(t.task, p_build, p_now)
+      ORDER BY t.ready_at, t.task LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+  ELSE
+    SELECT t.task INTO found_task FROM perdure.tasks t
+      WHERE t.lane = ANY (p_lanes) AND t.priority = p_priority AND t.owner = p_owner AND t.ready_at <= p_now
+        AND NOT perdure.is_held(t.task, p_build, p_now)
+      ORDER BY t.ready_at, t.task LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+  END IF;
+  RETURN found_task;
+END $$;
+
+-- Of one priority: from principal to principal, beginning after the one served last, to the first that has nothing under a
+-- lease; else the one with the fewest. Looks at 64 of them at the most.
+CREATE FUNCTION perdure.next_task(
+  p_lanes integer[], p_priority bigint, p_served text, p_build text, p_now bigint,
+  OUT task bigint, OUT principal text
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  around boolean := p_served IS NULL;
+  reached text := coalesce(p_served, '');
+  candidate text;
+  owners text[] := '{}';
+  leases bigint[] := '{}';
+  leased bigint;
+  seen integer := 0;
+BEGIN
+  WHILE seen < 64 LOOP
+    seen := seen + 1;
+    candidate := perdure.next_owner(p_lanes, p_priority, reached);
+    IF candidate IS NULL AND NOT around THEN
+      around := true;
+      candidate := perdure.next_owner(p_lanes, p_priority, '');
+    END IF;
+    EXIT WHEN candidate IS NULL OR (around AND p_served IS NOT NULL AND candidate > p_served);
+    reached := candidate;
+    SELECT count(*) INTO leased FROM perdure.tasks t WHERE t.owner = candidate AND t.lease_until IS NOT NULL;
+    IF leased = 0 THEN
+      task := perdure.lock_ready(p_lanes, p_priority, candidate, p_build, p_now);
+      principal := candidate;
+      EXIT WHEN task IS NOT NULL;
+    ELSE
+      owners := owners || candidate;
+      leases := leases || leased;
+    END IF;
+  END LOOP;
+  IF task IS NOT NULL THEN
+    RETURN;
+  END IF;
+  FOR candidate IN SELECT o.owner FROM unnest(owners, leases) WITH ORDINALITY AS o (owner, n, place) ORDER BY o.n, o.place LOOP
+    task := perdure.lock_ready(p_lanes, p_priority, candidate, p_build, p_now);
+    principal := candidate;
+    EXIT WHEN task IS NOT NULL;
+  END LOOP;
+  IF task IS NULL AND seen = 64 THEN
+    -- Where the principals that come next only have timers that are not due, the next claim goes on behind them.
+    task := perdure.lock_ready(p_lanes, p_priority, NULL, p_build, p_now);
+    principal := reached;
+  END IF;
+END $$;
+
+DROP FUNCTION perdure.claim(text, bigint, text[], text, text, text[], bigint[]);
+
+-- Takes a task: raises its fence, counts the attempt, moves due timers in. Nothing is loaded yet. No row, and no write,
+-- where there is none to take. Index look-ups alone: parked tasks, and tasks of others, cost nothing.
+CREATE FUNCTION perdure.claim(
+  p_worker text, p_lease_ms bigint, p_offers text[], p_build text, p_id text, p_queues text[], p_served jsonb,
+  p_clock bigint[],
+  OUT task bigint, OUT id text, OUT agent text, OUT fence bigint, OUT attempts integer, OUT previous_ended_at bigint,
+  OUT now bigint, OUT priority bigint, OUT principal text
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  lease_now bigint;
+  found_task bigint;
+  found_owner text;
+  lanes integer[];
+  level bigint;
+  due bigint;
+BEGIN
+  now := coalesce(p_clock[1], perdure.clock_ms());
+  lease_now := coalesce(p_clock[2], now);
+  lanes := perdure.served_lanes(p_offers, p_queues);
+  IF p_id IS NULL THEN
+    -- The first entry of an index, whatever the planner thinks of how many have lapsed.
+    IF (SELECT min(lease_until) FROM perdure.tasks) <= lease_now THEN
+      PERFORM perdure.end_lapsed(NULL, now, lease_now);
+    END IF;
+    level := perdure.next_priority(lanes, NULL);
+    WHILE level IS NOT NULL LOOP
+      SELECT n.task, n.principal INTO found_task, found_owner
+        FROM perdure.next_task(lanes, level, p_served ->> level::text, p_build, now) n;
+      EXIT WHEN found_task IS NOT NULL;
+      level := perdure.next_priority(lanes, level);
+    END LOOP;
+  ELSE
+    IF EXISTS (SELECT FROM perdure.tasks WHERE id = p_id AND lease_until <= lease_now) THEN
+      PERFORM perdure.end_lapsed(p_id, now, lease_now);
+    END IF;
+    SELECT t.task, t.owner INTO found_task, found_owner FROM perdure.tasks t
+      WHERE t.id = p_id AND t.ready_at <= now AND t.lane = ANY (lanes) AND NOT perdure.is_held(t.task, p_build, now)
+      FOR NO KEY UPDATE;
+  END IF;
+  IF found_task IS NULL THEN
+    RETURN;
+  END IF;
+  principal := found_owner;
+  UPDATE perdure.tasks t SET claimed_by = p_worker, lease_until = lease_now + p_lease_ms, fence = fence + 1,
+      attempts = attempts + 1
+    WHERE t.task = found_task
+    RETURNING t.task, t.id, t.agent, t.fence, t.attempts, t.previous_ended_at, t.priority, t.next_timer_at
+    INTO task, id, agent, fence, attempts, previous_ended_at, priority, due;
+  IF due <= now THEN
+    PERFORM perdure.move_timers(task, now);
+  END IF;
+END $$;
+
+-- Since when the task has been ready that has been so longest, of those that a claim would find.
+CREATE FUNCTION perdure.ready_since(p_offers text[], p_build text, p_queues text[], p_clock bigint[]) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  now bigint := coalesce(p_clock[1], perdure.clock_ms());
+  lanes integer[] := perdure.served_lanes(p_offers, p_queues);
+  level bigint := perdure.next_priority(lanes, NULL);
+  oldest bigint;
+  since bigint;
+BEGIN
+  WHILE level IS NOT NULL LOOP
+    SELECT min(first.ready_at) INTO oldest FROM unnest(lanes) AS l (lane), LATERAL (
+      SELECT t.ready_at FROM perdure.tasks t WHERE t.lane = l.lane AND t.priority = level AND t.ready_at <= now
+        AND NOT perdure.is_held(t.task, p_build, now) ORDER BY t.ready_at, t.task LIMIT 1) first;
+    since := least(since, oldest);
+    level := perdure.next_priority(lanes, level);
+  END LOOP;
+  RETURN since;
+END $$;
+
+-- Leaves a task to its lease: the claim does not count, and this build keeps away for a while. A back-off without a hold has
+-- the count 0.
+CREATE FUNCTION perdure.let_lapse(
+  p_id text, p_fence bigint, p_attempts integer, p_build text, p_back_off_ms bigint, p_clock bigint[],
+  OUT code text, OUT fact bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+  t record;
+  now bigint := coalesce(p_clock[1], perdure.clock_ms());
+BEGIN
+  SELECT task, fence, claimed_by INTO t FROM perdure.tasks WHERE id = p_id FOR NO KEY UPDATE;
+  IF t.task IS NULL OR t.fence <> p_fence OR t.claimed_by IS NULL THEN
+    code := CASE WHEN t.task IS NULL THEN perdure.absence(p_id) ELSE 'not_owner' END;
+    fact := CASE WHEN t.claimed_by IS NOT NULL THEN t.fence END;
+    RETURN;
+  END IF;
+  UPDATE perdure.tasks SET attempts = p_attempts - 1 WHERE task = t.task;
+  INSERT INTO perdure.holds AS h (task, at, until, count, build, reason)
+    VALUES (t.task, now, now + p_back_off_ms, 0, p_build, '')
+    ON CONFLICT (task, build) DO UPDATE SET until = excluded.until;
+END $$;
