@@ -178,3 +178,20 @@ test("eight tasks whose connections are all reset again and again, in the middle
   for (const row of await done) expect(["completed", "paused"]).toContain(row.outcome);
   expect(await running.faults(direct)).toEqual([]);
 });
+
+test("a process that falls silent in the middle of a transaction keeps its task from others for a bounded time", async () => {
+  const taskId = await createTask(store);
+  const claim = await claimTask(store, taskId);
+  const params = appending(claim, endOf(claim), [told("a")], { children: [creation("default")] });
+  // The server does not hear that its client has given up: it waits, with the task's row locked.
+  const met = proxy.fail(/^COMMIT$/, "held");
+  const appended = store.append(params).catch((error: unknown) => error);
+  await met;
+  const item = { type: "Say", text: "a" } as const;
+  expect(await direct.post({ taskId, by: "a:b", key: "k", item })).toMatchObject({ seq: 1 });
+  expect(await appended).toMatchObject({ code: "unavailable" });
+  expect(await direct.getTask({ taskId })).toMatchObject({ lastSeq: 1 });
+  // Sent again, it is done, and once.
+  expect(await store.append(params)).toMatchObject({ lastSeq: 2 });
+  expect(await direct.check()).toEqual([]);
+});
