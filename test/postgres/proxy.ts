@@ -19,7 +19,7 @@ interface Armed {
 }
 
 /** Bytes in, whole messages out: a type, a length, and what it tells. The first of a client has no type. */
-class Messages {
+export class Messages {
   #bytes: Buffer = Buffer.alloc(0);
   #typed: boolean;
 
