@@ -30,7 +30,7 @@ export const runTerminations = (url: string, times: number): Promise<DisturbedRe
 /** The wall clock of one worker goes an hour ahead, an hour back, or right again. */
 export const runClocks = (url: string, times: number): Promise<DisturbedResult> =>
   runDisturbed({
-    ...{ url, times, workers: 3, tasks: 8, leaseMs: 60_000 },
+    ...{ url, times, workers: 3, tasks: 8, leaseMs: 5_000 },
     disturb: async ({ chance, workers }) => {
       const worker = workers[chance.below(workers.length)];
       const clockOffMs = (chance.below(3) - 1) * HOUR_MS;
