@@ -128,9 +128,8 @@ export class Program {
     this.accepted.get(taskId)?.push(seq);
   }
 
-  /** The task's row once it rests, and nobody holds it. */
-  async rest(taskId: string): Promise<TaskRow> {
-    const { store } = this.#options;
+  /** The task's row once it rests, and nobody holds it; asked of another store where the worker's may fail. */
+  async rest(taskId: string, store = this.#options.store): Promise<TaskRow> {
     let hint = Promise.withResolvers<void>();
     const give = (): void => hint.resolve();
     const [timer, unsubscribe] = [setInterval(give, 50), store.subscribe(give)];

@@ -1,12 +1,12 @@
-// The kill loop: three worker processes on one database file, each killed and started again until there were enough kills,
+// The kill loop: worker processes on one store (three on one database file unless told), each killed and started again until there were enough kills,
 // while a person keeps tasks in flight. Half of the kills come at a random moment after a claim, half at a named point.
 import { readEvents } from "../../src/client/read-log.ts";
 import { printLog } from "../../src/core/print.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createChance, type Chance } from "../../src/testing/simulation/chance.ts";
 import { temporaryFolder } from "../sqlite/log-writer.ts";
 import { noPoints, prepareCountingAgent } from "./counting-agent.ts";
 import { judgeAll, type Figures } from "./judgement.ts";
+import { openStore } from "./open-store.ts";
 import { Person } from "./person.ts";
 import { pointNames, type PointName } from "./points.ts";
 import { WorkerHandle, type Order } from "./worker-handle.ts";
@@ -14,6 +14,13 @@ import { WorkerHandle, type Order } from "./worker-handle.ts";
 export interface KillOptions {
   readonly kills: number;
   readonly seed: number;
+  /** A database of Postgres; a file otherwise. */
+  readonly url?: string;
+  /** How many workers there are at a time, and how many tasks are in flight. */
+  readonly processes?: number;
+  readonly tasks?: number;
+  /** No process is started to be killed after this time, however few were (ms). */
+  readonly withinMs?: number;
 }
 
 export interface KillResult {
@@ -27,7 +34,6 @@ export interface KillResult {
   readonly fromSnapshot: number;
 }
 
-const PROCESSES = 3;
 const LEASE_MS = 500;
 /** A random kill comes this long after a claim at most. */
 const KILL_WITHIN_MS = 60;
@@ -50,19 +56,25 @@ class Loop {
   readonly faults: string[] = [];
   readonly #folder: string;
   readonly #chance: Chance;
+  readonly #processes: number;
+  readonly #order: Order;
+  readonly #until: number;
   #begun = 0;
 
-  constructor(folder: string, chance: Chance) {
+  constructor(folder: string, chance: Chance, { url, processes, withinMs }: KillOptions & { processes: number }) {
     this.#folder = folder;
     this.#chance = chance;
+    this.#processes = processes;
+    this.#order = { leaseMs: LEASE_MS, url };
+    this.#until = performance.now() + (withinMs ?? Infinity);
   }
 
-  #order(): Order {
+  #orderToDie(): Order {
     const chance = this.#chance;
-    if (chance.below(2) === 0) return { leaseMs: LEASE_MS };
+    if (chance.below(2) === 0) return this.#order;
     const point = pointNames[chance.below(pointNames.length)] ?? "after claim";
     const often = point.endsWith("append") ? 12 : point === "before verify" ? 1 : 3;
-    return { leaseMs: LEASE_MS, at: { point, n: 1 + chance.below(often), signal: "SIGKILL" } };
+    return { ...this.#order, at: { point, n: 1 + chance.below(often), signal: "SIGKILL" } };
   }
 
   #count(worker: WorkerHandle): void {
@@ -75,7 +87,7 @@ class Loop {
 
   /** Starts a process and sees it killed. */
   async #life(): Promise<void> {
-    const order = this.#order();
+    const order = this.#orderToDie();
     const worker = new WorkerHandle(this.#folder, order);
     const kill = (): void => worker.signal("SIGKILL");
     let callOff = (): void => undefined;
@@ -99,17 +111,20 @@ class Loop {
     this.kills += 1;
   }
 
-  /** One of the places that processes come and go in. */
-  async place(kills: number): Promise<void> {
-    while (this.#begun < kills) {
-      this.#begun += 1;
-      await this.#life();
-    }
+  /** In as many places as there are workers at a time, processes come and go. */
+  async killAll(kills: number): Promise<void> {
+    const place = async (): Promise<void> => {
+      while (this.#begun < kills && performance.now() < this.#until) {
+        this.#begun += 1;
+        await this.#life();
+      }
+    };
+    await Promise.all(Array.from({ length: this.#processes }, place));
   }
 
   /** With workers that nobody kills, until the person is done. */
   async calm(done: Promise<void>): Promise<void> {
-    const workers = Array.from({ length: PROCESSES }, () => new WorkerHandle(this.#folder, { leaseMs: LEASE_MS }));
+    const workers = Array.from({ length: this.#processes }, () => new WorkerHandle(this.#folder, this.#order));
     await Promise.all(workers.map((worker) => worker.until((told) => told.ready === true)));
     await done;
     for (const exit of await Promise.all(workers.map((worker) => worker.stop()))) {
@@ -120,18 +135,19 @@ class Loop {
 }
 
 /** Runs the loop whole: kills, a calm end, the judgement. */
-export const runKillLoop = async ({ kills, seed }: KillOptions): Promise<KillResult> => {
+export const runKillLoop = async (options: KillOptions): Promise<KillResult> => {
+  const { kills, seed, url, processes = 3, tasks = 8 } = options;
   using folder = temporaryFolder();
   const chance = createChance(seed);
   const effects = folder.path("effects");
-  const store = await openSqliteStore({ path: folder.path("tasks.db") });
+  const store = await openStore({ folder: folder.path("."), url });
   try {
-    const person = new Person({ store, effects, chance, tasks: 8, turns: 3 });
-    const loop = new Loop(folder.path("."), chance);
+    const person = new Person({ store, effects, chance, tasks, turns: 3 });
+    const loop = new Loop(folder.path("."), chance, { ...options, processes });
     const tending = person.tend();
     // Its failure is met below, or right away where a place fails first.
     tending.catch(() => undefined);
-    await Promise.all(Array.from({ length: PROCESSES }, () => loop.place(kills)));
+    await loop.killAll(kills);
     person.goHome();
     await loop.calm(tending);
     const { reducers } = await prepareCountingAgent(effects, noPoints);

@@ -2,11 +2,11 @@
 // what the first one does when it goes on (SIGCONT).
 import { setTimeout as delay } from "node:timers/promises";
 import { createTask, type TaskRequest } from "../../src/client/create-task.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { StoreError, type Store, type TaskRow } from "../../src/store/store.ts";
 import { temporaryFolder } from "../sqlite/log-writer.ts";
 import { AGENT, MODEL, noPoints, prepareCountingAgent, readEffects } from "./counting-agent.ts";
 import { judgeAll, type Figures } from "./judgement.ts";
+import { openStore, type StorePlace } from "./open-store.ts";
 import { clientOf } from "./person.ts";
 import { post } from "../../src/client/post.ts";
 import { WorkerHandle, type Order, type Told } from "./worker-handle.ts";
@@ -71,9 +71,10 @@ const answer = async (store: Store, { taskId, waitingOn }: TaskRow, effects: str
 
 type Stood = "stood" | "rested" | "in a transaction";
 
-/** Whether nobody can write: the one that stands still has a transaction open, and the file's lock with it. */
-const isLocked = async (path: string): Promise<boolean> => {
-  const impatient = await openSqliteStore({ path, busyMs: LEASE_MS }).catch((error: unknown) => error);
+/** Whether nobody can write: the one that stands still has a transaction open, and the file's lock with it. A server
+ * finishes the statement that it was given, whatever becomes of who gave it. */
+const isLocked = async (place: StorePlace): Promise<boolean> => {
+  const impatient = await openStore({ ...place, busyMs: LEASE_MS }).catch((error: unknown) => error);
   if (impatient instanceof Error) {
     if (impatient instanceof StoreError && impatient.code === "unavailable") return true;
     throw impatient;
@@ -91,7 +92,7 @@ const isLocked = async (path: string): Promise<boolean> => {
 };
 
 /** Stops the worker where it was ordered to, unless its task rests before. */
-const standStill = async (worker: WorkerHandle, stop: Stop, path: string): Promise<Stood> => {
+const standStill = async (worker: WorkerHandle, stop: Stop, place: StorePlace): Promise<Stood> => {
   const stopped = "point" in stop ? (told: Told) => told.met !== undefined : (told: Told) => told.claimed !== undefined;
   const first = await worker.until((told) => stopped(told) || told.end !== undefined);
   if (first.end !== undefined) return "rested";
@@ -99,7 +100,7 @@ const standStill = async (worker: WorkerHandle, stop: Stop, path: string): Promi
   await delay(stop.afterMs);
   worker.signal("SIGSTOP");
   if (worker.told.some(({ end }) => end !== undefined)) return "rested";
-  return (await isLocked(path)) ? "in a transaction" : "stood";
+  return (await isLocked(place)) ? "in a transaction" : "stood";
 };
 
 /** Under its first claim: what it does under a later one is its right. */
@@ -107,12 +108,12 @@ const writesOf = (effects: string, { pid }: WorkerHandle): number =>
   readEffects(effects).filter((line) => line.tool !== "look" && line.pid === pid && line.fence === 1).length;
 
 /** One round, from a fresh file to the judgement. */
-export const runRound = async (stop: Stop): Promise<Round> => {
+export const runRound = async (stop: Stop, url?: string): Promise<Round> => {
   using folder = temporaryFolder();
   const effects = folder.path("effects");
-  const path = folder.path("tasks.db");
-  const store = await openSqliteStore({ path });
-  const order: Order = { leaseMs: LEASE_MS, ...("point" in stop ? { at: stop } : { modelMs: 20 }) };
+  const place = { folder: folder.path("."), url };
+  const store = await openStore(place);
+  const order: Order = { leaseMs: LEASE_MS, url, ...("point" in stop ? { at: stop } : { modelMs: 20 }) };
   const workers = [new WorkerHandle(folder.path("."), order)];
   try {
     const [first] = workers;
@@ -123,13 +124,13 @@ export const runRound = async (stop: Stop): Promise<Round> => {
     const say = async (text: string): Promise<void> => {
       accepted.push((await post(clientOf(store), { taskId, item: { type: "Say", text } })).seq);
     };
-    const how = await standStill(first, stop, path);
+    const how = await standStill(first, stop, place);
     const stood = how === "stood";
     // Nobody can take anything over meanwhile.
     if (how === "in a transaction") first.signal("SIGCONT");
     // What rests already is not taken over for its own sake.
     else if (stood && rests(await store.getTask({ taskId }))) await say("Are you there?");
-    const second = new WorkerHandle(folder.path("."), { leaseMs: LEASE_MS });
+    const second = new WorkerHandle(folder.path("."), { leaseMs: LEASE_MS, url });
     workers.push(second);
     // The lease runs out, and the other brings the task to its rest.
     if (stood) await second.until(({ claimed }) => claimed !== undefined && claimed.attempts > 1);

@@ -10,6 +10,8 @@ import type { PointName } from "./points.ts";
 /** What a worker process is to be, and where it is to die or to stand still. */
 export interface Order {
   readonly leaseMs: number;
+  /** The database of Postgres that it works on; a file in its folder otherwise. */
+  readonly url?: string | undefined;
   readonly at?: { readonly point: PointName; readonly n: number; readonly signal: "SIGKILL" | "SIGSTOP" };
   /** How long a reply of its model takes. */
   readonly modelMs?: number;

@@ -4,11 +4,11 @@
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { createRunnerPorts, systemRunnerClock } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { StoreError, type Store } from "../../src/store/store.ts";
 import { snapshotVersionOf } from "../../src/versions.ts";
 import { defaultWorkerOptions, startWorker } from "../../src/worker/worker.ts";
 import { AGENT, countingModel, prepareCountingAgent } from "./counting-agent.ts";
+import { openStore } from "./open-store.ts";
 import { modelPassing, storePassing, toolsPassing, type Pass } from "./points.ts";
 import type { Order, Told } from "./worker-handle.ts";
 
@@ -58,9 +58,8 @@ const telling = (store: Store): Store => ({
   },
 });
 
-const path = join(folder, "tasks.db");
-const busy = order.busyMs === undefined ? {} : { busyMs: order.busyMs };
-const opened = await openSqliteStore({ path, ...busy }).catch((error: unknown) => {
+const { url, busyMs } = order;
+const opened = await openStore({ folder, url, busyMs }).catch((error: unknown) => {
   tell({ closed: error instanceof StoreError ? error.code : String(error) });
   process.exit(1);
 });

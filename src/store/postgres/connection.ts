@@ -40,6 +40,8 @@ export interface ConnectionOptions {
 const COLLISIONS = 8;
 const CONNECT_MS = 10_000;
 const IDLE_MS = 10_000;
+/** How long a server waits, with locks held, for the next statement of a transaction: less than others wait for a lock. */
+const SILENT_MS = 10_000;
 
 /** By the type's number: what the store's statements give, and no more. */
 const parsers = new Map<number, (text: string) => unknown>([
@@ -66,6 +68,7 @@ export class Connection implements Session {
   readonly #known: number;
   readonly #statements = new Map<string, { readonly text: string; readonly name: string }>();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #silentMs: number;
   #closed: Promise<void> | undefined;
 
   constructor({ url, schema, max, timeoutMs, seal, clock, known, prepared }: ConnectionOptions) {
@@ -78,6 +81,7 @@ export class Connection implements Session {
     this.#clock = clock;
     this.#known = known;
     this.prepared = prepared;
+    this.#silentMs = Math.ceil(Math.min(SILENT_MS, timeoutMs));
     this.#pool = new pg.Pool({
       connectionString: url,
       fallback_application_name: "perdure",
@@ -135,7 +139,9 @@ export class Connection implements Session {
 
   #transaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
     return this.#use(async (session) => {
-      await session.rows(begin);
+      // In one round trip. A process that stands still in here, or a network that lost it, gives its locks back by this.
+      const bound = `SET LOCAL idle_in_transaction_session_timeout = ${String(this.#silentMs)}`;
+      await session.rows(`${begin}; ${bound}`);
       try {
         const result = await work(session);
         await session.rows("COMMIT");

@@ -20,12 +20,13 @@ export const isOtherSchema = (error: unknown): boolean =>
 /** Whether the connection is still good for another statement. After a read-only answer it is not: it leads to a standby. */
 export const isSpoilt = (error: unknown): boolean => {
   const state = sqlState(error);
-  return state === undefined || /^(57P|08|25006)/.test(state);
+  return state === undefined || /^(57P|08|25006|25P03)/.test(state);
 };
 
 const unavailable: readonly (readonly [RegExp, string])[] = [
   [/^08/, "the connection failed"],
   [/^25006/, "it is read-only"],
+  [/^25P03/, "it waited too long for the rest of a transaction"],
   [/^28/, "it does not let this user in"],
   [/^3D000/, "there is no such database"],
   [/^40/, "other transactions were in the way"],
