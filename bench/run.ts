@@ -8,6 +8,7 @@ import { claim } from "./rows/claim.ts";
 import { growth } from "./rows/growth.ts";
 import { idle } from "./rows/idle.ts";
 import { langgraph } from "./rows/langgraph.ts";
+import { pgSteady, pgSteadyDelay } from "./rows/pg-steady.ts";
 import { snapshots } from "./rows/snapshots.ts";
 import { steady } from "./rows/steady.ts";
 import { takeover } from "./rows/takeover.ts";
@@ -15,7 +16,9 @@ import { wake } from "./rows/wake.ts";
 import { formatTable, tableData } from "./table.ts";
 import { createTemporaryFolders } from "./temporary-folders.ts";
 
-const own: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
+const onSqlite: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
+const onPostgres: readonly Row[] = [pgSteady, pgSteadyDelay];
+const own = [...onSqlite, ...onPostgres];
 const rivals: readonly Row[] = [langgraph];
 const rows = [...own, ...rivals];
 
