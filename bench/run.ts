@@ -8,8 +8,12 @@ import { claim } from "./rows/claim.ts";
 import { growth } from "./rows/growth.ts";
 import { idle } from "./rows/idle.ts";
 import { langgraph } from "./rows/langgraph.ts";
+import { pgBytes } from "./rows/pg-bytes.ts";
 import { pgClaim } from "./rows/pg-claim.ts";
+import { pgDbos } from "./rows/pg-dbos.ts";
 import { pgIdle } from "./rows/pg-idle.ts";
+import { pgLanggraph } from "./rows/pg-langgraph.ts";
+import { pgMany } from "./rows/pg-many.ts";
 import { pgSmall } from "./rows/pg-small.ts";
 import { pgSteady, pgSteadyDelay } from "./rows/pg-steady.ts";
 import { pgTakeover } from "./rows/pg-takeover.ts";
@@ -22,9 +26,19 @@ import { formatTable, tableData } from "./table.ts";
 import { createTemporaryFolders } from "./temporary-folders.ts";
 
 const onSqlite: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
-const onPostgres: readonly Row[] = [pgSteady, pgSteadyDelay, pgSmall, pgClaim, pgWake, pgTakeover, pgIdle];
+const onPostgres: readonly Row[] = [
+  pgSteady,
+  pgSteadyDelay,
+  pgSmall,
+  pgClaim,
+  pgBytes,
+  pgWake,
+  pgTakeover,
+  pgIdle,
+  pgMany,
+];
 const own = [...onSqlite, ...onPostgres];
-const rivals: readonly Row[] = [langgraph];
+const rivals: readonly Row[] = [langgraph, pgDbos, pgLanggraph];
 const rows = [...own, ...rivals];
 
 /** The rows named on the command line; without any, all of ours, and rivals' where they are asked for. Throws for a name
