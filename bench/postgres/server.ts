@@ -38,7 +38,14 @@ export interface PostgresServer {
   database(): Promise<string>;
 }
 
-const run = async (bench: Bench, settings: readonly string[]) => {
+export interface ServerOptions {
+  /** Those of postgresql.conf, as `name=value`. */
+  readonly settings?: readonly string[];
+  /** Hears what the server logs. */
+  readonly onLog?: (text: string) => void;
+}
+
+const run = async (bench: Bench, { settings = [], onLog }: ServerOptions) => {
   const folder = bench.folder();
   // The server runs as a user of its own, who must be able to enter.
   chmodSync(folder, 0o755);
@@ -53,7 +60,7 @@ const run = async (bench: Bench, settings: readonly string[]) => {
     postgresFlags: [
       ...["listen_addresses=127.0.0.1", "max_connections=200", ...settings].flatMap((setting) => ["-c", setting]),
     ],
-    onLog: () => undefined,
+    onLog: (text: unknown) => onLog?.(String(text)),
     onError: () => undefined,
   });
   await server.initialise();
@@ -61,13 +68,13 @@ const run = async (bench: Bench, settings: readonly string[]) => {
   return { server, base: `postgres://bench:bench@127.0.0.1:${String(port)}` };
 };
 
-/** Starts a server for as long as `work` takes. `settings` are those of postgresql.conf, as `name=value`. */
+/** Starts a server for as long as `work` takes. */
 export const withPostgres = async <T>(
   bench: Bench,
   work: (server: PostgresServer) => Promise<T>,
-  settings: readonly string[] = [],
+  options: ServerOptions = {},
 ): Promise<T> => {
-  const { server, base } = await run(bench, settings);
+  const { server, base } = await run(bench, options);
   let made = 0;
   const database = async (): Promise<string> => {
     made += 1;

@@ -21,15 +21,16 @@ export interface SmallByHand {
   close(): Promise<void>;
 }
 
-/** As many connections as the store has. */
-const CONNECTIONS = 8;
-
 /** `appends`: those of one task of ours. */
-export const openSmallByHand = async (url: string, appends: readonly AppendParams[]): Promise<SmallByHand> => {
+export const openSmallByHand = async (
+  url: string,
+  appends: readonly AppendParams[],
+  connections: number,
+): Promise<SmallByHand> => {
   const first = await connect(url);
   await first.query(SCHEMA);
   await first.end();
-  const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS, application_name: "bench" });
+  const pool = new pg.Pool({ connectionString: url, max: connections, application_name: "bench" });
   let made = 0;
   return {
     one: async () => {

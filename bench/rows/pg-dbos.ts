@@ -6,7 +6,7 @@ import { prepareRival } from "../rivals/rival.ts";
 import { atLeast, atMost, type Bench, type Measured, type Row } from "../row.ts";
 import { openSmallTasks } from "../small-tasks.ts";
 import { runLoop } from "../steady-loop.ts";
-import { besideOther, IN_FLIGHT, roundOf, SAMPLES, TASKS, type Small } from "./pg-small.ts";
+import { besideOther, CONNECTIONS, IN_FLIGHT, roundOf, SAMPLES, TASKS, type Small } from "./pg-small.ts";
 
 const ROUNDS = 3;
 const STEPS = 400;
@@ -20,7 +20,7 @@ const measure = async (bench: Bench, server: PostgresServer) => {
   bench.progress("pg-dbos: installing it, where it is not yet");
   const runRival = await prepareRival("dbos");
   const [theirUrl, url] = [await server.database(), await server.database()];
-  const store = await openPostgresStore({ url });
+  const store = await openPostgresStore({ url, max: CONNECTIONS });
   const ours = await openSmallTasks(store, { concurrency: IN_FLIGHT });
   const loops = await openPostgresStore({ url: await server.database() });
   await roundOf(ours.one);

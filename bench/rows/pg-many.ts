@@ -5,7 +5,7 @@ import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import type { ClaimParams, Store } from "../../src/store/store.ts";
 import { figureOf, timed, type Figure } from "../figures.ts";
 import { connect, withPostgres } from "../postgres/server.ts";
-import { atMost, type Measured, type Row } from "../row.ts";
+import { atMost, type Bench, type Measured, type Row } from "../row.ts";
 
 const TASKS = 1_000_000;
 const READY = 300;
@@ -85,42 +85,96 @@ const readWhole = async (client: pg.Client): Promise<number> => {
   return (await client.query<{ rows: number }>(SCANS)).rows[0]?.rows ?? NaN;
 };
 
+const measureWays = async (store: Store): Promise<Map<string, Figure>> => {
+  const figures = new Map<string, Figure>();
+  for (const [what, { times, run }] of Object.entries(waysOf(store))) {
+    const took: number[] = [];
+    for (let n = 0; n < times; n += 1) took.push(await timed(run));
+    figures.set(what, figureOf(took));
+  }
+  return figures;
+};
+
+const EXPLAIN = ["session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0"];
+const NESTED = "auto_explain.log_nested_statements = on";
+const SCAN = /(Seq Scan|Index Only Scan[^:]*|Index Scan[^:]*|Bitmap Heap Scan) on (\w+)/g;
+
+/** Runs each way once while the server logs the plans that it uses, those inside of functions too: how it came to rows. */
+const scansOf = async (
+  url: string,
+  server: { read(): string; next(): Promise<void> },
+): Promise<Map<string, string>> => {
+  const client = await connect(url);
+  const { rows } = await client.query<{ name: string }>("SELECT current_database() AS name");
+  for (const setting of [...EXPLAIN, NESTED])
+    await client.query(`ALTER DATABASE ${rows[0]?.name ?? ""} SET ${setting}`);
+  await client.end();
+  const marking = await connect(url);
+  const scans = new Map<string, string>();
+  const store = await openPostgresStore({ url, notify: false, prepared: true });
+  for (const [what, { run }] of Object.entries(waysOf(store))) {
+    const from = server.read().length;
+    await run();
+    const mark = `mark ${String(scans.size)}`;
+    await marking.query(`SELECT '${mark}'`);
+    while (!server.read().includes(mark, from)) await server.next();
+    const found = [...server.read().slice(from).matchAll(SCAN)].map(
+      (match) => `${match[1] ?? ""} on ${match[2] ?? ""}`,
+    );
+    scans.set(what, [...new Set(found)].join("; "));
+  }
+  await store.close();
+  await marking.end();
+  return scans;
+};
+
+const createLog = () => {
+  let text = "";
+  let more = Promise.withResolvers<void>();
+  return {
+    add: (added: string) => {
+      text += added;
+      more.resolve();
+      more = Promise.withResolvers();
+    },
+    read: () => text,
+    next: () => more.promise,
+  };
+};
+
+const measureMany = async (url: string, log: ReturnType<typeof createLog>, bench: Bench): Promise<Measured> => {
+  await (await openPostgresStore({ url })).close();
+  const client = await connect(url);
+  await fill(client, bench.progress);
+  const before = await readWhole(client);
+  const store = await openPostgresStore({ url, notify: false, prepared: true });
+  const figures = await measureWays(store);
+  // Its connections tell the server what they counted when they end.
+  await store.close();
+  const whole = (await readWhole(client)) - before;
+  await client.end();
+  const scans = await scansOf(url, log);
+  const count = TASKS.toLocaleString("en");
+  const results = [...figures].map(([what, figure]) => ({
+    what: `Postgres, ${what}, of ${count} tasks`,
+    unit: "ms",
+    figure,
+    note: scans.get(what) ?? "",
+  }));
+  const all = {
+    what: `rows read by going through a whole table, ${count} tasks`,
+    unit: "rows",
+    figure: figureOf([whole]),
+    bar: atMost(0, "rows"),
+  };
+  return { floors: [], results: [...results, all] };
+};
+
 export const pgMany: Row = {
   name: "pg-many",
-  measure: (bench) =>
-    withPostgres(
-      bench,
-      async (server): Promise<Measured> => {
-        const url = await server.database();
-        await (await openPostgresStore({ url })).close();
-        const client = await connect(url);
-        await fill(client, bench.progress);
-        const before = await readWhole(client);
-        const store = await openPostgresStore({ url, notify: false, prepared: true });
-        const figures = new Map<string, Figure>();
-        for (const [what, { times, run }] of Object.entries(waysOf(store))) {
-          const took: number[] = [];
-          for (let n = 0; n < times; n += 1) took.push(await timed(run));
-          figures.set(what, figureOf(took));
-        }
-        // Its connections tell the server what they counted when they end.
-        await store.close();
-        const whole = (await readWhole(client)) - before;
-        await client.end();
-        const count = TASKS.toLocaleString("en");
-        return {
-          floors: [],
-          results: [
-            ...[...figures].map(([what, figure]) => ({ what: `${what}, of ${count} tasks`, unit: "ms", figure })),
-            {
-              what: `rows read by going through a whole table, ${count} tasks`,
-              unit: "rows",
-              figure: figureOf([whole]),
-              bar: atMost(0, "rows"),
-            },
-          ],
-        };
-      },
-      ["max_wal_size=4GB"],
-    ),
+  measure: (bench) => {
+    const log = createLog();
+    const options = { settings: ["max_wal_size=4GB"], onLog: log.add };
+    return withPostgres(bench, async (server) => measureMany(await server.database(), log, bench), options);
+  },
 };

@@ -11,6 +11,8 @@ const ROUNDS = 5;
 export const IN_FLIGHT = 50;
 export const TASKS = 400;
 export const SAMPLES = 150;
+/** As many as DBOS is given. */
+export const CONNECTIONS = 20;
 
 const SHARES = [
   ["p50", 0.5],
@@ -33,7 +35,7 @@ export const roundOf = async (one: One): Promise<Small> => {
 
 const measure = async (bench: Bench, server: PostgresServer) => {
   const url = await server.database();
-  const store = await openPostgresStore({ url });
+  const store = await openPostgresStore({ url, max: CONNECTIONS });
   const appends: AppendParams[] = [];
   let hears = true;
   const onAppend = (params: AppendParams): void => {
@@ -42,7 +44,7 @@ const measure = async (bench: Bench, server: PostgresServer) => {
   const ours = await openSmallTasks(store, { concurrency: IN_FLIGHT, onAppend });
   await ours.one();
   hears = false;
-  const byHand = await openSmallByHand(await server.database(), appends);
+  const byHand = await openSmallByHand(await server.database(), appends, CONNECTIONS);
   const commits = appends.length;
   const [mine, floors]: [Small[], Small[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round += 1) {

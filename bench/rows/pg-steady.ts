@@ -103,6 +103,6 @@ export const pgSteadyDelay: Row = {
       bench,
       async (server) =>
         resultsOf(", 1 ms more a commit", await measure(bench, "pg-steady-1ms", await server.database())),
-      SLOW,
+      { settings: SLOW },
     ),
 };
