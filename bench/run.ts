@@ -8,6 +8,16 @@ import { claim } from "./rows/claim.ts";
 import { growth } from "./rows/growth.ts";
 import { idle } from "./rows/idle.ts";
 import { langgraph } from "./rows/langgraph.ts";
+import { pgBytes } from "./rows/pg-bytes.ts";
+import { pgClaim } from "./rows/pg-claim.ts";
+import { pgDbos } from "./rows/pg-dbos.ts";
+import { pgIdle } from "./rows/pg-idle.ts";
+import { pgLanggraph } from "./rows/pg-langgraph.ts";
+import { pgMany } from "./rows/pg-many.ts";
+import { pgSmall } from "./rows/pg-small.ts";
+import { pgSteady, pgSteadyDelay } from "./rows/pg-steady.ts";
+import { pgTakeover } from "./rows/pg-takeover.ts";
+import { pgWake } from "./rows/pg-wake.ts";
 import { snapshots } from "./rows/snapshots.ts";
 import { steady } from "./rows/steady.ts";
 import { takeover } from "./rows/takeover.ts";
@@ -15,8 +25,20 @@ import { wake } from "./rows/wake.ts";
 import { formatTable, tableData } from "./table.ts";
 import { createTemporaryFolders } from "./temporary-folders.ts";
 
-const own: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
-const rivals: readonly Row[] = [langgraph];
+const onSqlite: readonly Row[] = [steady, growth, bytes, claim, snapshots, wake, takeover, idle];
+const onPostgres: readonly Row[] = [
+  pgSteady,
+  pgSteadyDelay,
+  pgSmall,
+  pgClaim,
+  pgBytes,
+  pgWake,
+  pgTakeover,
+  pgIdle,
+  pgMany,
+];
+const own = [...onSqlite, ...onPostgres];
+const rivals: readonly Row[] = [langgraph, pgDbos, pgLanggraph];
 const rows = [...own, ...rivals];
 
 /** The rows named on the command line; without any, all of ours, and rivals' where they are asked for. Throws for a name

@@ -50,3 +50,34 @@ export const costPerCycle = ({ calledAt }: Loop, first: number, last: number): n
   if (from === undefined || to === undefined) throw new Error("the loop had fewer cycles");
   return (to - from) / (last - first);
 };
+
+/** Cycles per second of so many tasks that one worker runs at once, while all of them run. */
+export const runTogether = async (
+  store: Store,
+  { tasks, cycles }: { tasks: number; cycles: number },
+): Promise<number> => {
+  const calls: number[] = [];
+  const model = createLoopingModel({ isLast: (n) => n >= cycles, onCall: () => calls.push(performance.now()) });
+  const program = await createProgram({
+    store,
+    agent: await prepareLoopingAgent({ outputChars: OUTPUT_CHARS }),
+    model,
+  });
+  for (let index = 0; index < tasks; index += 1) await newTask(program);
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  let ended = 0;
+  const worker = work(program, {
+    concurrency: tasks,
+    onRunEnd: () => {
+      ended += 1;
+      if (ended === tasks) resolve();
+    },
+  });
+  await over;
+  await worker.stop();
+  if (calls.length !== tasks * (cycles + 1))
+    throw new Error(`${String(tasks)} tasks asked for ${String(calls.length)} replies`);
+  // Without their beginnings, and without the end, where some are through and others are not.
+  const [first, last] = [Math.ceil(calls.length / 5), Math.floor((calls.length * 4) / 5)];
+  return ((last - first) * 1_000) / ((calls[last] ?? NaN) - (calls[first] ?? NaN));
+};

@@ -1,16 +1,17 @@
-// A worker in a process of its own: node perdure-worker.ts <folder> <answers|hangs|idles>.
+// A worker in a process of its own: node perdure-worker.ts <folder, or URL of a Postgres> <answers|hangs|idles>.
 // Tells its parent when a task's input was taken (monotonic ns, as text) and when a run came to its end.
 import { readdirSync, readlinkSync } from "node:fs";
 import type { Model } from "../../src/model/model.ts";
 import { createLoopingModel, prepareLoopingAgent } from "../looping-agent.ts";
 import { createProgram, work } from "../program.ts";
-import { openStore, storePath } from "../sqlite-files.ts";
+import { storePath } from "../sqlite-files.ts";
+import { openStoreAt } from "../stores.ts";
 import { tellingInput } from "../telling-input.ts";
 
 const OUTPUT_CHARS = 500;
 const IDLE_MS = 10_000;
 
-const [folder = "", how = ""] = process.argv.slice(2);
+const [place = "", how = ""] = process.argv.slice(2);
 
 const tell = (message: unknown): void => {
   process.send?.(message);
@@ -20,7 +21,7 @@ const tell = (message: unknown): void => {
 const openFiles = (): number =>
   readdirSync("/proc/self/fd").filter((name) => {
     try {
-      return readlinkSync(`/proc/self/fd/${name}`).startsWith(storePath(folder));
+      return readlinkSync(`/proc/self/fd/${name}`).startsWith(storePath(place));
     } catch {
       return false; // The listing's own, closed by now.
     }
@@ -33,7 +34,7 @@ const hangs: Model = {
   stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }) }),
 };
 
-const store = tellingInput(await openStore(folder), () => tell({ took: process.hrtime.bigint().toString() }));
+const store = tellingInput(await openStoreAt(place), () => tell({ took: process.hrtime.bigint().toString() }));
 const program = await createProgram({
   store,
   agent: await prepareLoopingAgent({ outputChars: OUTPUT_CHARS }),

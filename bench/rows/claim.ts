@@ -8,7 +8,7 @@ import { figureOf, ratios, timed } from "../figures.ts";
 import { claimParams } from "../log-writer.ts";
 import { createLoopingModel, prepareLoopingAgent } from "../looping-agent.ts";
 import { createProgram, type Program } from "../program.ts";
-import { openReader, type Reader } from "../raw-reads.ts";
+import { openReader } from "../raw-reads.ts";
 import { atLeast, atMost, type Measured, type Row } from "../row.ts";
 import { openStore, storePath } from "../sqlite-files.ts";
 
@@ -66,9 +66,15 @@ const besideFloor = async (
   return { floors: floors.slice(WARM_UP), claims: claims.slice(WARM_UP) };
 };
 
-const measureClaims = async (
+/** What is read by hand: a log, or its snapshot. */
+export interface Reading {
+  log(taskId: string): unknown;
+  snapshot(taskId: string): unknown;
+}
+
+export const measureClaims = async (
   program: Program,
-  reader: Reader,
+  reader: Reading,
   progress: (message: string) => void,
 ): Promise<Measured> => {
   progress(`claim: writing ${String(EVENTS)} events, twice`);

@@ -4,13 +4,13 @@ import type { Event } from "../../src/core/events.ts";
 import { fold } from "../../src/core/fold.ts";
 import { columnsOf } from "../../src/core/project.ts";
 import type { CreateParams } from "../../src/store/store.ts";
-import { BenchProcess } from "../child-process.ts";
+import { BenchProcess, type Message } from "../child-process.ts";
 import { figureOf } from "../figures.ts";
 import { LogWriter } from "../log-writer.ts";
 import { createLoopingModel, MODEL, prepareLoopingAgent } from "../looping-agent.ts";
 import { createProgram, newTask, type Program } from "../program.ts";
-import { atMost, type Bench, type Row } from "../row.ts";
-import { openStore } from "../sqlite-files.ts";
+import { atMost, type Row } from "../row.ts";
+import { openStoreAt } from "../stores.ts";
 
 const MANY = 10_000;
 const FEW = 10;
@@ -62,10 +62,9 @@ const parkedTask = (program: Program, index: number): CreateParams => {
   };
 };
 
-/** A store with so many parked tasks; its folder. They are made as children of one, to have few transactions. */
-const parkTasks = async (bench: Bench, count: number): Promise<string> => {
-  const folder = bench.folder();
-  const store = await openStore(folder);
+/** Parks so many tasks in a new store. They are made as children of one, to have few transactions. */
+export const parkTasks = async (place: string, count: number): Promise<string> => {
+  const store = await openStoreAt(place);
   const model = createLoopingModel({ isLast: () => true });
   const program = await createProgram({ store, agent: await prepareLoopingAgent({ outputChars: 500 }), model });
   const writer = await LogWriter.begin(program, await newTask(program));
@@ -76,24 +75,31 @@ const parkTasks = async (bench: Bench, count: number): Promise<string> => {
   await writer.append([{ type: "TaskEnded", outcome: "done" }]);
   await writer.release();
   await store.close();
-  return folder;
+  return place;
 };
 
-const idleBeside = async (folder: string): Promise<{ readonly share: number; readonly files: number }> => {
-  const worker = new BenchProcess("perdure-worker.ts", folder, "idles");
+/** What a worker tells of ten seconds in which it is idle. `meanwhile` runs at their end. */
+export const idleBeside = async <T>(
+  place: string,
+  meanwhile: () => Promise<T>,
+): Promise<NonNullable<Message["idled"]> & { readonly seen: T }> => {
+  const worker = new BenchProcess("perdure-worker.ts", place, "idles");
   await worker.next("ready");
   const idled = await worker.next("idled");
+  const seen = await meanwhile();
   await worker.close();
-  return idled;
+  return { ...idled, seen };
 };
+
+const nothing = (): Promise<undefined> => Promise.resolve(undefined);
 
 export const idle: Row = {
   name: "idle",
   async measure(bench) {
     bench.progress(`idle: parking ${String(MANY)} tasks`);
-    const folders = [await parkTasks(bench, MANY), await parkTasks(bench, FEW)] as const;
+    const folders = [await parkTasks(bench.folder(), MANY), await parkTasks(bench.folder(), FEW)] as const;
     bench.progress("idle: watching idle workers for ten seconds");
-    const [many, few] = await Promise.all([idleBeside(folders[0]), idleBeside(folders[1])]);
+    const [many, few] = await Promise.all([idleBeside(folders[0], nothing), idleBeside(folders[1], nothing)]);
     const percent = (share: number) => figureOf([share * 100]);
     return {
       floors: [],

@@ -5,7 +5,7 @@ import { openHandWritten } from "../hand-written.ts";
 import { createLoopingModel, prepareLoopingAgent } from "../looping-agent.ts";
 import { createProgram, newTask, work, type Program } from "../program.ts";
 import { atMost, type Bench, type Measured, type Row } from "../row.ts";
-import { openStore } from "../sqlite-files.ts";
+import { openStoreAt } from "../stores.ts";
 import { tellingInput } from "../telling-input.ts";
 
 const ROUNDS = 5;
@@ -20,12 +20,12 @@ const SHARES = [
 /** One post, until its event has committed (ms). Resolves once the worker is idle again. */
 type Sample = () => Promise<number>;
 
-interface Party {
+export interface Party {
   readonly sample: Sample;
   close(): Promise<void>;
 }
 
-const millisecondsBetween = (from: bigint, to: bigint): number => Number(to - from) / 1_000_000;
+export const millisecondsBetween = (from: bigint, to: bigint): number => Number(to - from) / 1_000_000;
 
 const postTo = ({ client }: Program, taskId: string): Promise<unknown> =>
   client.store.post({ taskId, by: client.principal, key: client.random.id(), item: { type: "Say", text: "Go on." } });
@@ -45,16 +45,17 @@ const createYoungTasks = (program: Program, parked: () => Promise<unknown>): (()
   };
 };
 
-const createPoster = async (folder: string, told: () => void = () => undefined): Promise<Program> => {
-  const store = tellingInput(await openStore(folder), told);
+const createPoster = async (place: string, told: () => void = () => undefined): Promise<Program> => {
+  const store = tellingInput(await openStoreAt(place), told);
   const model = createLoopingModel({ isLast: () => true });
   return createProgram({ store, agent: await prepareLoopingAgent({ outputChars: 500 }), model });
 };
 
-const here = async (bench: Bench): Promise<Party> => {
+/** A worker in this process. */
+export const here = async (place: string): Promise<Party> => {
   let took = Promise.withResolvers<number>();
   let parked = Promise.withResolvers<unknown>();
-  const program = await createPoster(bench.folder(), () => took.resolve(performance.now()));
+  const program = await createPoster(place, () => took.resolve(performance.now()));
   const worker = work(program, { onRunEnd: () => parked.resolve(undefined) });
   const nextEnd = (): Promise<unknown> => {
     parked = Promise.withResolvers();
@@ -79,10 +80,10 @@ const here = async (bench: Bench): Promise<Party> => {
   };
 };
 
-const elsewhere = async (bench: Bench): Promise<Party> => {
-  const folder = bench.folder();
-  const program = await createPoster(folder);
-  const worker = new BenchProcess("perdure-worker.ts", folder, "answers");
+/** A worker in another process. */
+export const elsewhere = async (place: string): Promise<Party> => {
+  const program = await createPoster(place);
+  const worker = new BenchProcess("perdure-worker.ts", place, "answers");
   await worker.next("ready");
   const youngTask = createYoungTasks(program, () => worker.next("end"));
   return {
@@ -136,7 +137,7 @@ const byHandElsewhere = async (bench: Bench): Promise<Party> => {
 };
 
 /** Rounds of samples of both, by turns. */
-const measureBeside = async (where: string, ours: Party, byHand: Party): Promise<Measured> => {
+export const measureBeside = async (where: string, ours: Party, byHand: Party): Promise<Measured> => {
   const mine: number[][] = [];
   const floors: number[][] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -170,12 +171,12 @@ export const wake: Row = {
   name: "wake",
   async measure(bench) {
     bench.progress("wake: in this process");
-    const [ours, byHand] = [await here(bench), byHandHere(bench)];
+    const [ours, byHand] = [await here(bench.folder()), byHandHere(bench)];
     const inside = await measureBeside("this process", ours, byHand);
     await ours.close();
     await byHand.close();
     bench.progress("wake: in another process");
-    const [other, byHandOther] = [await elsewhere(bench), await byHandElsewhere(bench)];
+    const [other, byHandOther] = [await elsewhere(bench.folder()), await byHandElsewhere(bench)];
     const outside = await measureBeside("another process", other, byHandOther);
     await other.close();
     await byHandOther.close();

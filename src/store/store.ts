@@ -405,13 +405,9 @@ export interface Store {
    * not count as an attempt (`attempts` as it told them), and this build claims the task again only after `backOffMs`, or
    * once a holder parked or stopped it. No hold: the row shows none, and `holds` counts none. Codes: those of `renew`.
    */
-  letLapse(params: {
-    readonly taskId: string;
-    readonly fence: number;
-    readonly attempts: number;
-    readonly build: string;
-    readonly backOffMs: number;
-  }): Promise<void>;
+  letLapse(
+    params: Pick<Claim, "taskId" | "fence" | "attempts"> & { readonly build: string; readonly backOffMs: number },
+  ): Promise<void>;
 
   /** A held task may be claimed again at once. Codes: `not_found`. */
   letGo(params: { readonly taskId: string }): Promise<void>;

@@ -35,6 +35,8 @@ BEGIN
         updated_at = greatest(coalesce(p_clock[1], perdure.clock_ms()), updated_at),
         inbox_taken = greatest(inbox_taken, p_taken),
         next_timer_at = CASE WHEN p_ends THEN NULL ELSE next_timer_at END,
+        -- Nobody gives an ended task back: its lease would lapse, and be found by a claim that then writes the row again.
+        lease_until = CASE WHEN p_ends THEN NULL ELSE lease_until END,
         status = CASE WHEN p_ends THEN 'ended' ELSE coalesce(p_columns ->> 'status', status) END,
         waiting_on = CASE WHEN p_columns ? 'waitingOn' THEN p_columns ->> 'waitingOn' ELSE waiting_on END,
         outcome = CASE WHEN p_columns ? 'outcome' THEN p_columns ->> 'outcome' ELSE outcome END,
