@@ -25,7 +25,7 @@ export const walls = [
   { files: "exec/*", may: ["exec/*", "core/**"], packages: plain },
   { files: "plugins/*", may: ["plugins/*", "core/**", "exec/exec.ts"], packages: [...schemas, "node:"] },
 
-  { files: "store/store.ts", may: ["core/**"], packages: typebox },
+  { files: "store/{store,kept}.ts", may: ["core/**", "store/kept.ts"], packages: typebox },
   { files: "model/model.ts", may: ["core/**"], packages: typebox },
   { files: "exec/exec.ts", may: ["core/**"], packages: typebox },
   { files: "plugins/plugin.ts", may: ["core/**", "exec/exec.ts"], packages: schemas },

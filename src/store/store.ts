@@ -1,8 +1,21 @@
 // PORT: where logs live. One interface and one contract suite (store.contract.ts) for every adapter.
 // An adapter keeps what it is given and guards it; it never interprets an event.
-import type { EndOutcome, EventType, Mode, Outcome, WaitingOn } from "../core/events.ts";
-import type { NewItem, Origin } from "../core/items.ts";
+import type { NewItem } from "../core/items.ts";
 import type { Row, TaskColumns } from "../core/project.ts";
+import type {
+  Bundle,
+  Definition,
+  Draft,
+  Entry,
+  Envelope,
+  Finding,
+  InboxEntry,
+  Redaction,
+  StoreStats,
+  TaskRow,
+} from "./kept.ts";
+
+export type * from "./kept.ts";
 
 /**
  * The closed set of refusals.
@@ -37,46 +50,6 @@ export class StoreError extends Error {
   }
 }
 
-/** An event ready to be stored. The writer made salt (16 bytes), digest and chain (32 bytes each), so that the same
- * append can be sent twice. `body` is the event's JSON text. */
-export interface Draft {
-  readonly seq: number;
-  readonly type: EventType;
-  readonly body: string;
-  readonly salt: Uint8Array;
-  readonly digest: Uint8Array;
-  readonly chain: Uint8Array;
-}
-
-/** An event as it is read back. `type` is the stored word, which a newer version may have written. */
-export interface Entry {
-  readonly seq: number;
-  readonly at: number;
-  readonly type: string;
-  readonly body: string;
-}
-
-/** An entry with its envelope. `salt` is null when the event was redacted. */
-export interface Envelope extends Entry {
-  readonly salt: Uint8Array | null;
-  readonly digest: Uint8Array;
-  readonly chain: Uint8Array;
-}
-
-/** One entry of a task's list of redactions: what the skeleton at `seq` must hash to. `n` counts from 1. */
-export interface Redaction {
-  readonly n: number;
-  readonly seq: number;
-  readonly digest: Uint8Array;
-  readonly chain: Uint8Array;
-}
-
-/** A tool, prompt or other definition shared by the tasks that use it, named by the hash of its text. */
-export interface Definition {
-  readonly hash: string;
-  readonly text: string;
-}
-
 /** An item to post. `key` is unique per task; when it comes again, a keyed hash tells whether the item is the same. */
 export interface Post {
   readonly taskId: string;
@@ -90,15 +63,6 @@ export interface PostReceipt {
   /** The item's inbox seq; the first one's where the key came before. */
   readonly seq: number;
   readonly duplicate: boolean;
-}
-
-/** An untaken inbox item. `body` is the item's JSON text, which a newer version may have written. */
-export interface InboxEntry {
-  readonly seq: number;
-  readonly at: number;
-  readonly by: string;
-  readonly key: string;
-  readonly body: string;
 }
 
 export interface NewTask {
@@ -229,47 +193,6 @@ export type ReleaseParams = { readonly taskId: string; readonly fence: number } 
   | { readonly kind: "held"; readonly reason: string; readonly build: string; readonly retryAfterMs: number }
 );
 
-export interface Held {
-  readonly reason: string;
-  readonly build: string;
-  readonly at: number;
-  /** How often this build did; what the back-off grows with. */
-  readonly count: number;
-}
-
-/** A task's row: a projection of its log, and the store's own columns. */
-export interface TaskRow {
-  readonly taskId: string;
-  readonly agent: string;
-  readonly owner: string;
-  readonly origin: Origin;
-  readonly parent: string | null;
-  readonly root: string;
-  readonly mode: Mode;
-  /** `ready`: created, not begun. `running`: in a turn. `waiting`, `ended`: as the log's last words. */
-  readonly status: "ready" | "running" | "waiting" | "ended";
-  readonly waitingOn: WaitingOn | null;
-  readonly outcome: Outcome | EndOutcome | null;
-  readonly reason: string | null;
-  readonly requires: readonly string[];
-  readonly queue: string;
-  readonly priority: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly lastSeq: number;
-  readonly head: string;
-  readonly revision: number;
-  readonly redactions: number;
-  readonly inboxSeq: number;
-  readonly inboxTaken: number;
-  readonly fence: number;
-  readonly claimedBy: string | null;
-  readonly held: Held | null;
-  readonly nextTimerAt: number | null;
-  /** As in a claim. Null once the task has ended. */
-  readonly restoredFrom: number | null;
-}
-
 export interface ListParams {
   readonly owner?: string;
   readonly place?: string;
@@ -299,32 +222,6 @@ export interface PruneParams {
   readonly limit: number;
   /** Only say which. */
   readonly dryRun?: boolean;
-}
-
-/** What `check` found. `seq` is null where the fault is not at one event. */
-export interface Finding {
-  readonly taskId: string;
-  readonly seq: number | null;
-  readonly what: string;
-}
-
-export interface StoreStats {
-  readonly tasks: number;
-  readonly types: readonly { readonly type: string; readonly events: number; readonly bytes: number }[];
-  readonly snapshotBytes: number;
-  readonly fileBytes: number;
-  /** The whole store on disk; null where it cannot be known. */
-  readonly storeBytes: number | null;
-}
-
-/** A task whole, as `exportTask` gives it and `importTask` takes it. */
-export interface Bundle {
-  readonly format: "perdure-task/1";
-  readonly row: TaskRow;
-  readonly entries: readonly Envelope[];
-  readonly redactions: readonly Redaction[];
-  readonly definitions: readonly Definition[];
-  readonly files: readonly { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array }[];
 }
 
 /** The one seam that every content column passes (events, inbox, snapshots, files). The identity until encryption is

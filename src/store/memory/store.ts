@@ -44,10 +44,7 @@ export const storeOver = (state: State): Store => {
     checkOpen();
     return work();
   };
-  const unsubscribe = (hint: Hint): void => {
-    own.delete(hint);
-    state.hints.delete(hint);
-  };
+  const unsubscribe = (hint: Hint): boolean => own.delete(hint) && state.hints.delete(hint);
   return {
     name: "memory",
     createTask: (params) => run(() => createTask(state, params)),
@@ -86,7 +83,7 @@ export const storeOver = (state: State): Store => {
       const told: Hint = (taskId, only) => hint(taskId, only);
       own.add(told);
       state.hints.add(told);
-      return () => unsubscribe(told);
+      return () => void unsubscribe(told);
     },
     now: () => run(() => nowOf(state)),
     async close() {
