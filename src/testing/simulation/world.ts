@@ -164,11 +164,15 @@ export class World implements Program {
     return { ...prepared, agent: this.agentSettings, tools: new Map(tools) };
   }
 
-  async #reply(request: ModelRequest, context: ModelContext): Promise<ModelReply> {
+  /** The revision under which a call that is made now was announced. What stands still in between is sent all the same. */
+  async #announcedRevision(taskId: string): Promise<number> {
+    const announced = (await this.#store.read({ taskId })).findLast((entry) => entry.type === "ModelCalled");
+    return (JSON.parse(announced?.body ?? '{"revision":0}') as { revision: number }).revision;
+  }
+
+  async #reply(request: ModelRequest, context: ModelContext, revision: number): Promise<ModelReply> {
     const { taskId, replies, attempt } = context;
     const log = await this.#store.read({ taskId });
-    const announced = log.findLast((entry) => entry.type === "ModelCalled");
-    const { revision } = JSON.parse(announced?.body ?? "{}") as { revision: number };
     this.sent.push({ request: structuredClone(request), replies, attempt, revision });
     const entries = log.map(({ seq, at, type, body }) => ({ seq, at, event: decodeEvent(type, body) }));
     const saved = savedIn(fold(taskId, entries, prepared.reducers));
@@ -186,12 +190,13 @@ export class World implements Program {
 
   model(actor: Actor): Model {
     const scheduler = this.#scheduler;
-    const answer = this.#reply.bind(this);
+    const [revisionOf, answer] = [this.#announcedRevision.bind(this), this.#reply.bind(this)];
     return {
       name: "script",
       contextTokens: null,
       async *stream(request, { signal, context }) {
-        const reply = await scheduler.port(actor, "model.stream", () => answer(request, context));
+        const revision = await revisionOf(context.taskId);
+        const reply = await scheduler.port(actor, "model.stream", () => answer(request, context, revision));
         if (signal.aborted) throw new ModelError("aborted", "aborted");
         yield { type: "text", delta: textOf(reply.message.parts) };
         yield { type: "reply", reply };
