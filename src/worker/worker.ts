@@ -179,6 +179,15 @@ const nap = async (clock: RunnerClock, pollMs: number, wake: Promise<void>, stop
   awake.abort(new Error("awake"));
 };
 
+/** Resolves once the loop, and what goes on beside it, are over. A failure reaches whoever waits for the worker's end. */
+const lasting = (loop: Promise<void>, ports: RunnerPorts, options: WorkerOptions, stop: AbortSignal): Promise<void> => {
+  const { closeIdleAfterMs } = options;
+  const beside = closeIdleAfterMs === undefined ? [] : [keepClosingIdle(ports, closeIdleAfterMs, stop)];
+  const all = Promise.all([loop, ...beside]).then(() => undefined);
+  all.catch(() => undefined);
+  return all;
+};
+
 /** Begins to claim and run tasks at once. */
 export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker => {
   let wake = Promise.withResolvers<void>();
@@ -224,13 +233,7 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
     }
   };
 
-  const { closeIdleAfterMs } = options;
-  const looping = Promise.all([
-    loop(),
-    ...(closeIdleAfterMs === undefined ? [] : [keepClosingIdle(ports, closeIdleAfterMs, stopping)]),
-  ]).then(() => undefined);
-  // A failure of the loop itself reaches whoever stops the worker, or waits for its end.
-  looping.catch(() => undefined);
+  const looping = lasting(loop(), ports, options, stopping);
   return {
     done: looping,
     status: () => pool.status(),

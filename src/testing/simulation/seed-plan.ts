@@ -103,7 +103,8 @@ const weightOf = (port: string): number => {
   if (port === "store.claim") return 0.1;
   if (port === "store.append") return 1;
   if (port === "store.getTask") return 4;
-  return port === "tool.verify" ? 60 : 8;
+  if (port === "tool.verify") return 60;
+  return port.startsWith("tool.") ? 16 : 8;
 };
 
 /** What to leave out of a seed's run: deeds by their place in the plan, faults by the order in which they would come. */
