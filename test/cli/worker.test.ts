@@ -51,7 +51,7 @@ test("works whatever is posted, whichever model it names, until SIGTERM: exit 0"
   expect(await place.perdure("check")).toMatchObject({ code: 0 });
 });
 
-test("fails the turn of a task whose model it cannot open, and works the others", async () => {
+test("pauses a task whose model it cannot open, and works the others", async () => {
   const place = createToolPlace({ text: "From the script." });
   const lost = await post(place, "one", "--model", "scripted:script.jsonl");
   const other = await post(place, "two", "--model", "slow");
@@ -59,7 +59,7 @@ test("fails the turn of a task whose model it cannot open, and works the others"
   const worker = place.start(["worker"]);
   for (const taskId of [lost, other]) await worker.said(`task ${taskId}: waits`);
   await stop(worker);
-  expect(await show(place, lost)).toMatchObject({ outcome: "failed" });
+  expect(await show(place, lost)).toMatchObject({ outcome: "paused", reason: "model_missing" });
   expect(await show(place, other)).toMatchObject({ outcome: "completed" });
 });
 
@@ -122,7 +122,7 @@ test("claims by queue, then priority, then age; set moves a task between queues"
   const daily = place.start(["worker", "--concurrency", "1", "--queue", "default", "--queue", "other"]);
   await daily.said(`task ${later}: waits`);
   expect(await show(place, nightly)).toMatchObject({ status: "ready" });
-  const moved = place.start(["set", nightly, "--queue", "other", "--no-wait"]);
+  const moved = place.start(["set", nightly, "queue=other", "--no-wait"]);
   expect((await moved.finished).code).toBe(0);
   // The change counts once a worker of the old queue has taken it.
   const night = place.start(["worker", "--queue", "nightly"]);

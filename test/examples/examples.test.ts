@@ -46,11 +46,11 @@ const kill = async (child: ChildProcess): Promise<void> => {
   await closed;
 };
 
-/** Resolves once `path`, which may not be there yet, is there. */
-const untilThere = (path: string): Promise<void> =>
+/** Resolves once `path`, which may not be there yet, is there, and holds `text` if that is given. */
+const untilThere = (path: string, text?: string): Promise<void> =>
   new Promise((resolve) => {
     const look = (): void => {
-      if (!existsSync(path)) return;
+      if (!existsSync(path) || (text !== undefined && readFileSync(path, "utf8") !== text)) return;
       watcher.close();
       resolve();
     };
@@ -121,7 +121,7 @@ it("a plugin's state is what its records add up to", async () => {
 
 it("a verified write that was killed on its way is found to be done, and not done again", async () => {
   const killed = start("verified-write.ts", { SLOW_MS: "600000" });
-  await untilThere(join(folder, "news.txt"));
+  await untilThere(join(folder, "news.txt"), "We are live.");
   await kill(killed);
   const output = await run("verified-write.ts");
   expect(output).toMatch(/^It is out\.\nok verification /);
