@@ -25,7 +25,9 @@ const create = (place: Place, build: Build): Promise<string> =>
   post(place, build, "run", "count", "--model", "scripted:script.jsonl");
 const say = (place: Place, build: Build, taskId: string): Promise<string> => post(place, build, "say", taskId, "count");
 
+/** A worker that has not begun yet would die of the signal. */
 const stop = async (worker: Running): Promise<string> => {
+  await worker.said(" works tasks of ");
   worker.signal("SIGTERM");
   const { code, stderr } = await worker.finished;
   expect({ code, stderr }).toMatchObject({ code: 0 });
