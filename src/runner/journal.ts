@@ -45,17 +45,21 @@ interface Pending {
   readonly body: string;
   /** See `addDerived`. */
   readonly derived: boolean;
+  /** What was added together: a call's result with the records that belong to it. */
+  readonly group: readonly Event[];
 }
 
 /**
  * Results of open calls, and plugins' records of what happened, are facts about the outside and outlive a redaction. What
- * an item brought is in the log already, perhaps redacted: that result is made again from there.
+ * an item brought is in the log already, perhaps redacted: that result is made again from there. An internal call has
+ * changed nothing outside, and may have made its result of words that are gone: it runs again.
  */
-const outlivesRedaction = ({ event, derived }: Pending, state: TaskState): boolean => {
+const outlivesRedaction = ({ event, derived, group }: Pending, { calls }: TaskState): boolean => {
+  const openCall = (id: string) => calls.find((call) => call.id === id && call.phase !== "finished");
+  if (group.some((each) => each.type === "ToolFinished" && openCall(each.callId)?.effect === "internal")) return false;
   if (event.type === "ToolFinished") {
-    return state.calls.some(
-      (call) => call.id === event.callId && call.phase !== "finished" && call.arrival === undefined,
-    );
+    const call = openCall(event.callId);
+    return call !== undefined && call.arrival === undefined;
   }
   return !derived && event.type === "ExtensionRecorded" && event.extension !== "core";
 };
@@ -131,7 +135,7 @@ export class Journal {
 
   #push(events: readonly Event[], derived: boolean): void {
     const written = withoutTaint(this.state, events);
-    const pending = written.map((event): Pending => ({ event, body: encodeEvent(event), derived }));
+    const pending = written.map((event, _, group): Pending => ({ event, body: encodeEvent(event), derived, group }));
     for (const { event } of pending) this.#fold(this.state, event, this.#rows);
     this.#pending.push(...pending);
   }
