@@ -120,6 +120,29 @@ describe("a redaction while a turn runs", () => {
     await expectGone(harness);
   });
 
+  it("runs an internal call again whose result may quote what is gone", async () => {
+    let runs = 0;
+    const quote = toolOf("quote", "internal", {
+      execute: () => {
+        runs += 1;
+        return runs === 1 ? `it said ${SECRET}` : "it said nothing";
+      },
+    });
+    const harness = await redacted(4, { tools: [quote], script: [[call("quote")], "It is done."] });
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 quote {}
+        8 ToolStarted c6_0 quote {} attempt=2
+        9 ToolFinished c6_0 "it said nothing"
+        10 ModelCalled model=script request_hash=A
+        11 ModelReplied "It is done." stop_reason=end_turn
+        12 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
+    expect(runs).toBe(2);
+    await expectGone(harness);
+  });
+
   it("keeps the records that belong to a result, and drops words ahead of a call, which are made anew", async () => {
     const notes: Plugin = {
       name: "notes",
