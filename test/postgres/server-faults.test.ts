@@ -29,12 +29,15 @@ it("workers whose backends are terminated lose nothing and do nothing twice", as
   expectWhole("8 rounds of terminated backends", await runTerminations(database.url, 8));
 });
 
-it("workers whose wall clocks go an hour off are refused nothing, and the times in their logs never go back", async () => {
+it("workers whose wall clocks go an hour off lose no more than a claim, and the times in their logs never go back", async () => {
   await using database = await createDatabase();
   const result = await runClocks(database.url, 8);
   expectWhole("8 clocks set an hour off", result);
-  // One that jumps while a renewal is under way gives its claim up, as if it had stood still: a takeover, and no harm.
-  expect(result.refused).toEqual({});
+  // One that jumps while a renewal is under way gives its claim up, as if it had stood still: a takeover, and no harm. What
+  // it had under way then is refused, and nothing else is, but for a Waiting that an item came before.
+  const { not_owner: late = 0, inbox_moved: _, ...others } = result.refused as Readonly<Record<string, number>>;
+  expect(others).toEqual({});
+  expect(late).toBeLessThanOrEqual(result.takeovers);
   // The database's clock, and nobody else's.
   const [{ back, off } = {}] = await database.query(`SELECT count(*) FILTER (WHERE at < before)::integer AS back,
     count(*) FILTER (WHERE abs(at - perdure.clock_ms()) > 1800000)::integer AS off
