@@ -64,6 +64,14 @@ export const skeletonOf = (event: Event): Event => {
   }
 };
 
+/** What came of something that may have held removed words: a result becomes a gap, a plugin's record its skeleton. */
+export const asGap = (event: Event): Event => {
+  if (event.type === "ExtensionRecorded" && event.extension !== "core") return skeletonOf(event);
+  if (event.type !== "ToolFinished") return event;
+  const { details: _, resources: __, ...kept } = event;
+  return { ...kept, content: [text(GAP)] };
+};
+
 /**
  * Events made from a call whose input was redacted, before they are written: what came of it may hold what was removed, so
  * results become gaps and plugins' records their skeletons. Other events stay as they are.
@@ -72,10 +80,5 @@ export const withoutTaint = (state: TaskState, events: readonly Event[]): readon
   const isTainted = (event: Event): boolean =>
     event.type === "ToolFinished" && state.calls.some((call) => call.id === event.callId && call.redacted === true);
   if (!events.some(isTainted)) return events;
-  return events.map((event): Event => {
-    if (event.type === "ExtensionRecorded" && event.extension !== "core") return skeletonOf(event);
-    if (event.type !== "ToolFinished" || !isTainted(event)) return event;
-    const { details: _, resources: __, ...kept } = event;
-    return { ...kept, content: [text(GAP)] };
-  });
+  return events.map((event) => (event.type === "ToolFinished" && !isTainted(event) ? event : asGap(event)));
 };

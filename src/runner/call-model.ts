@@ -129,7 +129,7 @@ const addReminders = async (run: Run): Promise<void> => {
   const again = state.model.attempts > 0;
   if (again && state.chain !== undefined) return;
   for (const plugin of run.agent.agent.plugins) {
-    if (state.turn?.steps === 0 && !again) await plugin.hooks?.turnStart?.(viewFor(run, plugin, true));
+    if (state.turn?.steps === 0 && !again) await plugin.hooks?.turnStart?.(viewFor(run, plugin, { derived: true }));
     for (const record of plugin.reminders?.(state) ?? []) run.journal.addDerived(pluginRecord(plugin, record));
   }
 };

@@ -12,6 +12,7 @@ import {
   type ToolContext,
   type ToolOutput,
 } from "../plugins/plugin.ts";
+import type { Made } from "./journal.ts";
 import { linkSignals } from "./linked-signal.ts";
 import { pluginRecord } from "./records.ts";
 import { execOf, guardClaim, stateOf, storeNow, type Lost, type Run } from "./run.ts";
@@ -20,26 +21,33 @@ export type Output = Exclude<ToolOutput, string | Parked>;
 
 /** `lost`: dispatched, and nobody can say whether it took effect. */
 export type Outcome =
-  | { readonly kind: "returned"; readonly output: Output; readonly records: readonly Event[] }
-  | { readonly kind: "parked"; readonly park: Parked["park"]; readonly records: readonly Event[] }
-  | { readonly kind: "failed"; readonly message: string; readonly records: readonly Event[] }
+  | { readonly kind: "returned"; readonly output: Output; readonly made: Outcomes }
+  | { readonly kind: "parked"; readonly park: Parked["park"]; readonly made: Outcomes }
+  | { readonly kind: "failed"; readonly message: string; readonly made: Outcomes }
   | { readonly kind: "lost"; readonly lost: Lost };
+
+/** What came of a handler beside its result. */
+export interface Outcomes extends Made {
+  readonly records: Event[];
+}
 
 export const contentOf = (content: string | Content): Content =>
   typeof content === "string" ? [text(content)] : content;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The context of one dispatch; what the tool records is collected in `records`. */
+/** The context of one dispatch; what the tool records, and whether it looked at its state, is collected in `made`. */
 export const toolContext = async (
   run: Run,
   call: Call,
   prepared: PreparedTool,
   signal: AbortSignal,
-  records: Event[],
+  made: Outcomes,
 ): Promise<ToolContext> => {
   const { plugin } = prepared;
-  const state = stateOf(run);
+  const { plugins } = stateOf(run);
+  const own = Object.hasOwn(plugins, plugin.name) ? plugins[plugin.name] : plugin.reducer?.initial();
+  const { revision } = run.journal;
   return {
     taskId: run.claim.taskId,
     callId: call.id,
@@ -49,10 +57,13 @@ export const toolContext = async (
     signal,
     exec: await execOf(run),
     mac: run.mac,
-    state: Object.hasOwn(state.plugins, plugin.name) ? state.plugins[plugin.name] : plugin.reducer?.initial(),
+    get state() {
+      made.quotes = revision;
+      return own;
+    },
     record: (record) => {
       // Refused here, inside the tool, rather than when its result is already there.
-      records.push(pluginRecord(plugin, record));
+      made.records.push(pluginRecord(plugin, record));
     },
   };
 };
@@ -165,23 +176,23 @@ const asJson = (value: unknown): unknown => {
 
 class InvalidOutput extends Error {}
 
-const judge = (run: Run, prepared: PreparedTool, error: unknown, bounds: Bound, records: Event[]): Outcome => {
+const judge = (run: Run, prepared: PreparedTool, error: unknown, bounds: Bound, made: Outcomes): Outcome => {
   const message = messageOf(error);
   const stoppedBy = bounds.stoppedBy();
   if (error instanceof NothingHappened || !changesOutside(prepared)) {
     const why = stoppedBy === null || error instanceof NothingHappened ? message : `${stoppedBy}: ${message}`;
-    return { kind: "failed", message: why, records };
+    return { kind: "failed", message: why, made };
   }
   const reason = error instanceof InvalidOutput ? "invalid_output" : (stoppedBy ?? "threw");
-  return { kind: "lost", lost: { reason, message, at: storeNow(run) } };
+  return { kind: "lost", lost: { reason, message, quotes: made.quotes, at: storeNow(run) } };
 };
 
 /** What the handler is handed. Where this fails, it was not called. */
-const handed = async (run: Run, call: Call, prepared: PreparedTool, signal: AbortSignal, records: Event[]) => {
+const handed = async (run: Run, call: Call, prepared: PreparedTool, signal: AbortSignal, made: Outcomes) => {
   try {
     const checked = await prepared.checkInput(call.input);
     if (!checked.ok) throw new Error(`The input does not fit the tool's schema: ${checked.message}`);
-    return { input: checked.value, context: await toolContext(run, call, prepared, signal, records) };
+    return { input: checked.value, context: await toolContext(run, call, prepared, signal, made) };
   } catch (cause) {
     throw new NothingHappened(messageOf(cause), { cause });
   }
@@ -191,17 +202,17 @@ const handed = async (run: Run, call: Call, prepared: PreparedTool, signal: Abor
 export const dispatch = async (run: Run, call: Call, prepared: PreparedTool): Promise<Outcome> => {
   const { tool } = prepared;
   const timeoutMs = tool.timeoutMs ?? (changesOutside(prepared) ? undefined : run.ports.limits.readTimeoutMs);
-  const records: Event[] = [];
+  const made: Outcomes = { records: [], quotes: null };
   const bounds = bound(run, timeoutMs);
   try {
-    const { input, context } = await handed(run, call, prepared, bounds.signal, records);
+    const { input, context } = await handed(run, call, prepared, bounds.signal, made);
     // An async function turns a synchronous throw of the tool into a rejection.
     const executing = (async () => tool.execute(input as never, context))();
     const output = await Promise.race([executing, bounds.abandoned]);
-    if (parks(output)) return { kind: "parked", park: parked(prepared, output), records };
-    return { kind: "returned", output: await returned(prepared, output), records };
+    if (parks(output)) return { kind: "parked", park: parked(prepared, output), made };
+    return { kind: "returned", output: await returned(prepared, output), made };
   } catch (error) {
-    return judge(run, prepared, error, bounds, records);
+    return judge(run, prepared, error, bounds, made);
   } finally {
     bounds.release();
   }

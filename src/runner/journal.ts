@@ -4,7 +4,7 @@ import type { Event } from "../core/events.ts";
 import { sealEncoded, type SealedEvent } from "../core/envelope.ts";
 import { PROVISIONAL, confirmTime } from "../core/fold.ts";
 import { applyAndProject, changedColumns, columnsOf, mergeRows, type Row, type TaskColumns } from "../core/project.ts";
-import { withoutTaint } from "../core/redact.ts";
+import { asGap, withoutTaint } from "../core/redact.ts";
 import { branchOf, type Reducers, type TaskState } from "../core/state.ts";
 import { StoreError, type AppendParams, type AppendReceipt, type Definition, type Post } from "../store/store.ts";
 import { ClaimLost, type Lease } from "./lease.ts";
@@ -39,29 +39,53 @@ export interface Start {
   readonly revision: number;
 }
 
+/** What a plugin made, and of which words. */
+export interface Made {
+  /** The revision under which it looked at the state, if it did: from another one on, it may quote what is gone. */
+  quotes: number | null;
+}
+
+/** What was added together, and stays together. */
+interface Group {
+  readonly events: readonly Event[];
+  /** See `addDerived`. */
+  readonly derived: boolean;
+  /** The call that these are the outcome of. */
+  readonly callId?: string;
+  readonly quotes: number | null;
+}
+
 interface Pending {
   readonly event: Event;
   /** Its JSON text. */
   readonly body: string;
-  /** See `addDerived`. */
-  readonly derived: boolean;
-  /** What was added together: a call's result with the records that belong to it. */
-  readonly group: readonly Event[];
+  readonly group: Group;
 }
 
 /**
- * Results of open calls, and plugins' records of what happened, are facts about the outside and outlive a redaction. What
- * an item brought is in the log already, perhaps redacted: that result is made again from there. An internal call has
- * changed nothing outside, and may have made its result of words that are gone: it runs again.
+ * An outcome of an open call is a fact about the outside. Where it may quote what is gone, or is none yet (a parked call),
+ * a call that changed nothing outside runs again; a write's becomes a gap. What an item brought is in the log already,
+ * perhaps redacted: that result is made again from there.
  */
-const outlivesRedaction = ({ event, derived, group }: Pending, { calls }: TaskState): boolean => {
-  const openCall = (id: string) => calls.find((call) => call.id === id && call.phase !== "finished");
-  if (group.some((each) => each.type === "ToolFinished" && openCall(each.callId)?.effect === "internal")) return false;
-  if (event.type === "ToolFinished") {
-    const call = openCall(event.callId);
-    return call !== undefined && call.arrival === undefined;
-  }
-  return !derived && event.type === "ExtensionRecorded" && event.extension !== "core";
+const outlivingOutcome = ({ events, callId, quotes }: Group, { calls }: TaskState): readonly Event[] => {
+  const call = calls.find(({ id, phase }) => id === callId && phase !== "finished");
+  if (call === undefined || call.arrival !== undefined) return [];
+  if (quotes === null && events.some(({ type }) => type === "ToolFinished")) return events;
+  return call.effect === "write" || call.effect === "destructive" ? events.map(asGap) : [];
+};
+
+/** What of a group outlives a redaction that came before it was appended: what happened, without words that may be gone. */
+const outliving = (group: Group, state: TaskState): readonly Event[] => {
+  if (group.derived) return [];
+  if (group.callId !== undefined) return outlivingOutcome(group, state);
+  const isOpen = (callId: string): boolean =>
+    state.calls.some(({ id, phase, arrival }) => id === callId && phase !== "finished" && arrival === undefined);
+  const events = group.events.filter((event) =>
+    event.type === "ToolFinished"
+      ? isOpen(event.callId)
+      : event.type === "ExtensionRecorded" && event.extension !== "core",
+  );
+  return group.quotes === null ? events : events.map(asGap);
 };
 
 type Ports = Pick<RunnerPorts, "store" | "hasher" | "random" | "clock" | "limits">;
@@ -125,19 +149,30 @@ export class Journal {
    * cannot be written; FoldFailed if one does not fold, and then takes nothing more.
    */
   add(...events: readonly Event[]): void {
-    this.#push(events, false);
+    this.#push({ events, derived: false, quotes: null });
   }
 
   /** The same for what is made from the conversation, and is made again if that is redacted before the next commit. */
   addDerived(...events: readonly Event[]): void {
-    this.#push(events, true);
+    this.#push({ events, derived: true, quotes: null });
   }
 
-  #push(events: readonly Event[], derived: boolean): void {
-    const written = withoutTaint(this.state, events);
-    const pending = written.map((event, _, group): Pending => ({ event, body: encodeEvent(event), derived, group }));
+  /**
+   * The same for what a plugin made: the outcome of a call, or (null) a hook's records. Returns them as they were folded: none
+   * where the call runs again instead, since what it was made of may be gone.
+   */
+  addMade({ quotes }: Made, callId: string | null, events: readonly Event[]): readonly Event[] {
+    const group: Group = { events, derived: false, quotes, ...(callId === null ? {} : { callId }) };
+    const isFresh = quotes === null || quotes === this.revision;
+    return this.#push(isFresh ? group : { ...group, events: outliving(group, this.state) });
+  }
+
+  #push(group: Group): readonly Event[] {
+    const written = withoutTaint(this.state, group.events);
+    const pending = written.map((event): Pending => ({ event, body: encodeEvent(event), group }));
     for (const { event } of pending) this.#fold(this.state, event, this.#rows);
     this.#pending.push(...pending);
+    return written;
   }
 
   /** Definitions to be kept with the next commit; those already known change nothing. */
@@ -203,7 +238,7 @@ export class Journal {
 
   async #foldAnew(): Promise<void> {
     const { state, chain, revision } = await untilAnswered(this.#ports, this.#lease.lost, this.#refold);
-    const facts = this.#pending.filter((pending) => outlivesRedaction(pending, state));
+    const groups = new Set(this.#pending.map(({ group }) => group));
     this.state = state;
     this.revision = revision;
     this.#seq = state.seq;
@@ -212,7 +247,7 @@ export class Journal {
     this.#rows = [];
     this.#taken = undefined;
     this.#definitions = [];
-    this.add(...facts.map(({ event }) => event));
+    for (const group of groups) this.add(...outliving(group, state));
   }
 
   #committed(state: TaskState, drafts: readonly SealedEvent[], receipt: AppendReceipt): void {

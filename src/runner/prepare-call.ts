@@ -2,6 +2,7 @@
 import type { EventOf } from "../core/events.ts";
 import type { Call } from "../core/state.ts";
 import type { PreparedTool, TaskView } from "../plugins/plugin.ts";
+import type { Made } from "./journal.ts";
 import { pluginRecord } from "./records.ts";
 import { finished } from "./results.ts";
 import { stateOf, type Run } from "./run.ts";
@@ -15,15 +16,27 @@ export type Ready =
  * The view hooks get of the task; what they record joins the next append. `derived`: the hook is asked again when the
  * log is redacted before that append, so that what it recorded is dropped then (see Journal).
  */
-export const viewFor = (run: Run, plugin: PreparedTool["plugin"], derived: boolean): TaskView => ({
-  taskId: run.claim.taskId,
-  state: stateOf(run),
-  record: (record) => {
-    const event = pluginRecord(plugin, record);
-    if (derived) run.journal.addDerived(event);
-    else run.journal.add(event);
-  },
-});
+export const viewFor = (
+  run: Run,
+  plugin: PreparedTool["plugin"],
+  { derived, quotes = null }: { readonly derived: boolean; readonly quotes?: number | null },
+): TaskView => {
+  const state = stateOf(run);
+  const { revision } = run.journal;
+  const made: Made = { quotes };
+  return {
+    taskId: run.claim.taskId,
+    get state() {
+      made.quotes ??= revision;
+      return state;
+    },
+    record: (record) => {
+      const event = pluginRecord(plugin, record);
+      if (derived) run.journal.addDerived(event);
+      else run.journal.addMade(made, null, [event]);
+    },
+  };
+};
 
 const refuse = (call: Call, status: "error" | "denied", message: string): Ready => ({
   ok: false,
@@ -38,7 +51,7 @@ export const prepareCall = async (run: Run, call: Call): Promise<Ready> => {
     const hook = plugin.hooks?.beforeTool;
     if (hook === undefined) continue;
     const seen = { callId: call.id, name: call.name, effect: prepared.tool.effect, input };
-    const verdict = await hook(seen, viewFor(run, plugin, true));
+    const verdict = await hook(seen, viewFor(run, plugin, { derived: true }));
     if (verdict.verdict === "deny") return refuse(call, "denied", `Denied: ${verdict.reason} It was not run.`);
     if (verdict.verdict === "rewrite") input = JSON.parse(JSON.stringify(verdict.input)) as unknown;
   }

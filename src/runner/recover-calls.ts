@@ -4,7 +4,7 @@ import type { Recovery } from "../core/decide.ts";
 import type { Event } from "../core/events.ts";
 import type { Call } from "../core/state.ts";
 import type { PreparedTool, Receipt } from "../plugins/plugin.ts";
-import { bound, toolContext } from "./dispatch.ts";
+import { bound, toolContext, type Outcomes } from "./dispatch.ts";
 import { coreRecord } from "./records.ts";
 import { attested, toldUnknown, verified } from "./results.ts";
 import { announceAndRun, callOf } from "./run-calls.ts";
@@ -33,13 +33,13 @@ const waitQuiet = async (run: Run, since: number): Promise<boolean> => {
 type Verdict = "done" | "absent" | "unknown";
 
 /** Asks the tool's own check of the postcondition. What it cannot say, or fails to say, stays unknown. */
-const askVerify = async (run: Run, call: Call, prepared: PreparedTool, records: Event[]): Promise<Verdict> => {
+const askVerify = async (run: Run, call: Call, prepared: PreparedTool, made: Outcomes): Promise<Verdict> => {
   const { tool } = prepared;
   const bounds = bound(run, tool.timeoutMs ?? run.ports.limits.readTimeoutMs, run.stop);
   const { id: callId, invocationId = "", input, attempt, startedAt = 0 } = call;
   const receipt: Receipt = { callId, invocationId, input, attempt, startedAt };
   try {
-    const context = await toolContext(run, call, prepared, bounds.signal, records);
+    const context = await toolContext(run, call, prepared, bounds.signal, made);
     const asking = (async () => tool.verify?.(receipt, context))();
     const verdict: unknown = await Promise.race([asking, bounds.abandoned]);
     return verdict === "done" || verdict === "absent" ? verdict : "unknown";
@@ -68,10 +68,10 @@ const verify = async (run: Run, call: Call): Promise<void> => {
   if (!(await waitQuiet(run, since))) return;
   const prepared = run.agent.tools.get(call.name);
   const sameTool = prepared !== undefined && prepared.entry.definition === call.definition;
-  const records: Event[] = [];
-  const verdict = sameTool ? await askVerify(run, call, prepared, records) : "unknown";
+  const made: Outcomes = { records: [], quotes: null };
+  const verdict = sameTool ? await askVerify(run, call, prepared, made) : "unknown";
   if (verdict !== "unknown") {
-    run.journal.add(...settledEvents(call, verdict === "done", records));
+    run.journal.addMade(made, call.id, settledEvents(call, verdict === "done", made.records));
     return;
   }
   // One that was cut short by a stop is asked again by the next claim.
@@ -93,8 +93,9 @@ const attest = async (run: Run, call: Call): Promise<void> => {
 };
 
 const unknown = (run: Run, call: Call): void => {
-  const { reason, message } = lostOf(run, call);
-  const detail = message === undefined ? {} : { message };
+  const { reason, message, quotes = null } = lostOf(run, call);
+  const isWhole = quotes === null || quotes === run.journal.revision;
+  const detail = message === undefined || !isWhole ? {} : { message };
   run.announced.delete(call.id);
   run.journal.add(coreRecord("action_unknown", { callId: call.id, reason, ...detail }));
 };

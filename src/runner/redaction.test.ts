@@ -11,12 +11,16 @@ import { hang, tries } from "../testing/scripted-answers.ts";
 const SECRET = "swordfish";
 
 /** A task whose person says the secret; it is redacted right before an append of the runner. */
-const redacted = async (nth: number, more: Partial<HarnessOptions> = {}): Promise<Harness> => {
+const redacted = async (
+  nth: number,
+  more: Partial<HarnessOptions> = {},
+  afterwards: () => void = () => undefined,
+): Promise<Harness> => {
   const harness: Harness = await createHarness({
     objective: "do it",
     tools: [toolOf("look", "read"), toolOf("send", "write")],
     script: [[call("send")], "It is done."],
-    plan: before("store.append", nth, () => redact(harness)),
+    plan: before("store.append", nth, () => redact(harness).then(afterwards)),
     ...more,
   });
   await harness.post({ type: "Say", text: SECRET });
@@ -120,26 +124,96 @@ describe("a redaction while a turn runs", () => {
     await expectGone(harness);
   });
 
-  it("runs an internal call again whose result may quote what is gone", async () => {
+  /** A tool that says what it finds in its state, which holds the person's words. */
+  const quoting = (effect: "read" | "internal" | "write", held?: Promise<undefined>) => {
     let runs = 0;
-    const quote = toolOf("quote", "internal", {
-      execute: () => {
-        runs += 1;
-        return runs === 1 ? `it said ${SECRET}` : "it said nothing";
+    const plugin: Plugin = {
+      name: "memory",
+      version: "1",
+      records: { ran: { v: 1 } },
+      reducer: {
+        initial: () => "",
+        reduce: (state, event) => (JSON.stringify(event).includes(SECRET) ? SECRET : state),
       },
-    });
-    const harness = await redacted(4, { tools: [quote], script: [[call("quote")], "It is done."] });
+      tools: [
+        toolOf("quote", effect, {
+          execute: async (_, context) => {
+            runs += 1;
+            const found = String(context.state);
+            context.record({ kind: "ran", data: { found } });
+            await held;
+            return `it says ${found}`;
+          },
+        }),
+      ],
+      hooks: {
+        afterTool: (_, { content }, view) => {
+          view.record({ kind: "ran", data: { content } });
+        },
+      },
+    };
+    return { plugins: [plugin], script: [[call("quote")], "It is done."], ran: () => runs };
+  };
+
+  it.each(["read", "internal"] as const)("runs a %s call again that looked at what is gone since", async (effect) => {
+    const { ran, ...more } = quoting(effect);
+    const harness = await redacted(4, more);
     expect(await harness.log(6)).toBe(
       lines(`
         7 ToolStarted c6_0 quote {}
-        8 ToolStarted c6_0 quote {} attempt=2
-        9 ToolFinished c6_0 "it said nothing"
-        10 ModelCalled model=script request_hash=A
-        11 ModelReplied "It is done." stop_reason=end_turn
-        12 Waiting on=input outcome=completed detail={answer: "It is done."}
+        8 ExtensionRecorded [redacted] memory/ran {}
+        9 ToolStarted c6_0 quote {} attempt=2
+        10 ExtensionRecorded memory/ran {found: ""}
+        11 ToolFinished c6_0 "it says "
+        12 ExtensionRecorded memory/ran {content: [{type: text, text: "it says "}]}
+        13 ModelCalled model=script request_hash=A
+        14 ModelReplied "It is done." stop_reason=end_turn
+        15 Waiting on=input outcome=completed detail={answer: "It is done."}
       `),
     );
-    expect(runs).toBe(2);
+    expect(ran()).toBe(2);
+    await expectGone(harness);
+  });
+
+  it("leaves a gap for the result of a write that looked at what is gone since: it happened, once", async () => {
+    const { ran, ...more } = quoting("write");
+    const harness = await redacted(4, more);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 quote {}
+        8 ExtensionRecorded [redacted] memory/ran {}
+        9 ToolFinished c6_0 "[removed: this content was redacted]"
+        10 ExtensionRecorded [redacted] memory/ran {}
+        11 ModelCalled model=script request_hash=A
+        12 ModelReplied "It is done." stop_reason=end_turn
+        13 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
+    expect(ran()).toBe(1);
+    await expectGone(harness);
+  });
+
+  it("does the same for a call that was still running then", async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
+    const { ran, plugins } = quoting("read", held);
+    const script = [[call("look"), call("quote")], "It is done."];
+    const harness = await redacted(4, { plugins, script }, () => release(undefined));
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 look {}
+        8 ToolStarted c6_1 quote {}
+        9 ToolFinished c6_0 "look is done"
+        10 ExtensionRecorded memory/ran {content: [{type: text, text: "look is done"}]}
+        11 ToolStarted c6_1 quote {} attempt=2
+        12 ExtensionRecorded memory/ran {found: ""}
+        13 ToolFinished c6_1 "it says "
+        14 ExtensionRecorded memory/ran {content: [{type: text, text: "it says "}]}
+        15 ModelCalled model=script request_hash=A
+        16 ModelReplied "It is done." stop_reason=end_turn
+        17 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
+    expect(ran()).toBe(2);
     await expectGone(harness);
   });
 

@@ -38,13 +38,19 @@ const started = (run: Run, call: Call, prepared: PreparedTool, input: unknown, h
   };
 };
 
-const afterTool = async (run: Run, call: Call, result: EventOf<"ToolFinished">): Promise<void> => {
+/** What a hook records of a result may quote whatever that quotes. */
+const afterTool = async (run: Run, { call, outcome }: Running, result: EventOf<"ToolFinished">): Promise<void> => {
   const { status, content } = result;
+  const quotes = outcome.kind === "lost" ? null : outcome.made.quotes;
   const { id: callId, name } = call;
   const effect = call.effect ?? "read";
   for (const plugin of run.agent.agent.plugins) {
     const seen = { callId, name, effect, input: call.input };
-    await plugin.hooks?.afterTool?.(seen, { callId, name, status, content }, viewFor(run, plugin, false));
+    await plugin.hooks?.afterTool?.(
+      seen,
+      { callId, name, status, content },
+      viewFor(run, plugin, { derived: false, quotes }),
+    );
   }
 };
 
@@ -55,12 +61,13 @@ const finish = async ({ call, prepared, outcome }: Running, run: Run): Promise<E
     return null;
   }
   if (outcome.kind === "parked") {
-    run.journal.add(...outcome.records, coreRecord("call_parked", { callId: call.id, ...outcome.park }));
+    const parked = coreRecord("call_parked", { callId: call.id, ...outcome.park });
+    run.journal.addMade(outcome.made, call.id, [...outcome.made.records, parked]);
     return null;
   }
   const result = await resultOf(run, call, prepared, outcome);
-  run.journal.add(...outcome.records, result);
-  return result;
+  const folded = run.journal.addMade(outcome.made, call.id, [...outcome.made.records, result]);
+  return folded.find((event) => event.type === "ToolFinished") ?? null;
 };
 
 const resultOf = async (
@@ -112,7 +119,7 @@ const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> 
     run.lease.lost.throwIfAborted();
     const result = await finish(ran, run);
     // A hook that throws fails the turn, and takes nothing of what happened with it.
-    if (result !== null) await afterTool(run, ran.call, result).catch((error: unknown) => failures.push(error));
+    if (result !== null) await afterTool(run, ran, result).catch((error: unknown) => failures.push(error));
     if (running.size > 0 && run.journal.hasPending) await run.journal.commit();
   }
   if (failures.length > 0) throw failures[0];

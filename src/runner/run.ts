@@ -15,6 +15,8 @@ import { ensureFresh } from "./renew.ts";
 export interface Lost {
   readonly reason: "crashed" | "restored" | "threw" | "timed_out" | "interrupted" | "invalid_output";
   readonly message?: string;
+  /** See `Made`: the message may quote what is gone since. */
+  readonly quotes?: number | null;
   /** When the handler was last known to be able to act (store's clock, ms). */
   readonly at: number;
 }

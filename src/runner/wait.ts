@@ -48,7 +48,7 @@ const tellPlugins = async (run: Run): Promise<void> => {
   const { name: agent, plugins } = run.agent.agent;
   for (const plugin of plugins) {
     try {
-      await plugin.hooks?.waiting?.(viewFor(run, plugin, false));
+      await plugin.hooks?.waiting?.(viewFor(run, plugin, { derived: false }));
     } catch (error) {
       if (isRunning(stateOf(run))) throw error;
       const message = `the waiting hook of plugin ${plugin.name} of agent ${agent} failed: ${String(error)}`;
