@@ -8,11 +8,9 @@ import type { Session } from "./session.ts";
 /** Waits that only a person ends. */
 const forPeople: readonly (TaskView["waitingOn"] | undefined)[] = ["approval", "answer", "resolution", "resume"];
 
-/** 0 done or answered, 1 ended otherwise or stopped by its model's failure, 3 waiting for a person. */
-export const exitCodeFor = ({ status, outcome, waitingOn, reason }: TaskView): 0 | 1 | 3 => {
+/** 0 done or answered, 1 ended otherwise, 3 waiting for a person. */
+export const exitCodeFor = ({ status, outcome, waitingOn }: TaskView): 0 | 1 | 3 => {
   if (status === "ended") return outcome === "done" ? 0 : 1;
-  // A refused key or a server that is not there is nothing to decide: it is mended outside, and then resumed.
-  if (waitingOn === "resume" && reason?.startsWith("model_") === true) return 1;
   if (outcome === "completed") return 0;
   if (forPeople.includes(waitingOn)) return 3;
   return outcome === "cancelled" ? 1 : 0;
