@@ -3,7 +3,7 @@ import { fold } from "../core/fold.ts";
 import type { Event, Recorded } from "../core/events.ts";
 import { skeletonOf } from "../core/redact.ts";
 import { call, called, core, created, finished, item, logOf, replied, say, started, taken } from "../testing/given.ts";
-import { answerTo, fateOf, openQuestions } from "./questions.ts";
+import { answerText, answerTo, fateOf, openQuestions } from "./questions.ts";
 import { planView } from "./show-plan.ts";
 
 const detail = { question: "which?", choices: ["red", "blue"] };
@@ -87,4 +87,15 @@ test("a plan is shown by its rows, in the order of ids, with gaps where words we
     notes: [{ id: "n1", text: null, seq: 4 }],
   });
   expect(planView(log, [])).toEqual({ plan: null, goals: [], notes: [] });
+});
+
+test.each([
+  ["2", ["red", "blue"], "blue"],
+  ["3", ["red", "blue"], "3"],
+  ["2", ["1", "2", "3"], "2"],
+  ["2", ["3", "1"], "1"],
+  ["0", ["red"], "0"],
+  ["green", ["red"], "green"],
+])("%s to the choices %j means %s", (text, choices, meant) => {
+  expect(answerText(text, choices)).toBe(meant);
 });

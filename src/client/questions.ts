@@ -2,7 +2,7 @@
 import type { Recorded } from "../core/events.ts";
 import { textOf } from "../core/messages.ts";
 import type { CoreRecord } from "../core/records.ts";
-import type { TaskState } from "../core/state.ts";
+import type { Call, TaskState } from "../core/state.ts";
 
 /** An open question. It is named by the id of the call that asks it. */
 export interface QuestionView {
@@ -14,7 +14,20 @@ export interface QuestionView {
   readonly askedSeq: number;
 }
 
-const wordsOf = (detail: unknown): Pick<QuestionView, "text" | "choices"> => {
+/** What a person means by these words: the number of a choice stands for its words, unless a choice is that number. */
+export const answerText = (text: string, choices: readonly string[]): string => {
+  if (choices.includes(text) || !/^[1-9]\d*$/.test(text)) return text;
+  return choices[Number(text) - 1] ?? text;
+};
+
+const isOpen = ({ phase, parked, arrival }: Call): boolean =>
+  phase === "parked" && parked?.on === "answer" && arrival === undefined;
+
+/** The questions that wait for an answer, in the order of their calls. */
+export const askingCalls = ({ calls }: Pick<TaskState, "calls">): Call[] => calls.filter(isOpen);
+
+/** What the log or a call's input holds of a question. */
+export const wordsOf = (detail: unknown): Pick<QuestionView, "text" | "choices"> => {
   const { question, choices } = (detail ?? {}) as { readonly question?: unknown; readonly choices?: unknown };
   return {
     text: typeof question === "string" ? question : null,
@@ -24,9 +37,7 @@ const wordsOf = (detail: unknown): Pick<QuestionView, "text" | "choices"> => {
 
 /** In the order of their calls. */
 export const openQuestions = (events: readonly Recorded[], state: TaskState): QuestionView[] =>
-  state.calls.flatMap((call): QuestionView[] => {
-    const open = call.phase === "parked" && call.parked?.on === "answer" && call.arrival === undefined;
-    if (!open) return [];
+  askingCalls(state).map((call): QuestionView => {
     const asked = events.findLast(
       ({ event }) =>
         event.type === "ExtensionRecorded" &&
@@ -35,7 +46,7 @@ export const openQuestions = (events: readonly Recorded[], state: TaskState): Qu
         (event.data as CoreRecord<"call_parked">).callId === call.id,
     );
     const data = asked?.event.type === "ExtensionRecorded" ? (asked.event.data as CoreRecord<"call_parked">) : null;
-    return [{ question: call.id, askedSeq: asked?.seq ?? 0, ...wordsOf(data?.detail) }];
+    return { question: call.id, askedSeq: asked?.seq ?? 0, ...wordsOf(data?.detail) };
   });
 
 /** Who answered a question, and the key of the item that did; null while nobody has. The first answer is the one. */

@@ -1,4 +1,5 @@
 // What a typed line means, from where the task stands.
+import { answerText, askingCalls, wordsOf } from "../../client/questions.ts";
 import type { NewItem } from "../../core/items.ts";
 import type { Call, TaskState } from "../../core/state.ts";
 import { inputLine } from "./transcript.ts";
@@ -26,22 +27,13 @@ export interface Question {
 }
 
 const questionOf = ({ id, input }: Call): Question => {
-  const { question, choices } = (input ?? {}) as { readonly question?: unknown; readonly choices?: unknown };
-  return {
-    id,
-    text: typeof question === "string" ? question : inputLine(input),
-    choices: Array.isArray(choices) ? choices.map(String) : [],
-  };
+  const { text, choices } = wordsOf(input);
+  return { id, text: text ?? inputLine(input), choices };
 };
-
-/** The number of a choice stands for it. */
-const choiceOf = ({ choices }: Question, text: string): string => choices[Number(text) - 1] ?? text;
 
 /** The questions that wait for the person, in call order. */
 export const questionsOf = (state: TaskState | undefined): Question[] =>
-  (state?.calls ?? [])
-    .filter((call) => call.phase === "parked" && call.parked?.on === "answer" && call.arrival === undefined)
-    .map(questionOf);
+  state === undefined ? [] : askingCalls(state).map(questionOf);
 
 const post = (item: NewItem): Intent => ({ do: "post", item });
 const usage = (text: string): Intent => ({ do: "tell", text: `write it as ${text}` });
@@ -86,10 +78,11 @@ const commandOf = (name: string, rest: string): Intent => {
 };
 
 /** Words alone answer the question that is asked, go on with what is paused, or are said. */
-const wordsOf = (text: string, state: TaskState | undefined): Intent => {
+const plainIntent = (text: string, state: TaskState | undefined): Intent => {
   if (state === undefined) return { do: "create", text };
   const [question] = questionsOf(state);
-  if (question !== undefined) return post({ type: "Answer", question: question.id, text: choiceOf(question, text) });
+  if (question !== undefined)
+    return post({ type: "Answer", question: question.id, text: answerText(text, question.choices) });
   return state.waiting?.on === "resume" ? post({ type: "Resume", text }) : post({ type: "Say", text });
 };
 
@@ -98,7 +91,7 @@ export const intentOf = (line: string, state: TaskState | undefined): Intent | n
   const text = line.trim();
   if (text === "") return null;
   const [, name, rest = ""] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? [];
-  if (name === undefined) return wordsOf(text, state);
+  if (name === undefined) return plainIntent(text, state);
   const intent = commandOf(name, rest.trim());
   return intent.do === "post" && state === undefined
     ? { do: "tell", text: "there is no task yet: say something" }

@@ -1,6 +1,6 @@
 // perdure answer: what a person says to a question that the task waits with.
 import { readLog } from "../../client/read-log.ts";
-import { answerTo, type QuestionView } from "../../client/questions.ts";
+import { answerText, answerTo } from "../../client/questions.ts";
 import { showTask, type TaskView } from "../../client/show-task.ts";
 import { defineCommand, UsageError, workOptions } from "../command.ts";
 import { CommandError } from "../failure.ts";
@@ -14,13 +14,6 @@ const onlyQuestion = ({ taskId, questions }: TaskView): string => {
   if (more.length === 0) return first.question;
   const names = questions.map(({ question, text }) => `${question} (${text ?? "redacted"})`).join(", ");
   throw new CommandError(`task ${taskId} has several open questions, so say which: ${names}`);
-};
-
-/** The number of a choice stands for its words, unless a choice is that number. */
-const wordsOf = (asked: QuestionView | undefined, text: string): string => {
-  const choices = asked?.choices ?? [];
-  if (choices.includes(text) || !/^[1-9]\d*$/.test(text)) return text;
-  return choices[Number(text) - 1] ?? text;
 };
 
 export const answer = defineCommand({
@@ -42,10 +35,8 @@ export const answer = defineCommand({
     const view = await showTask(client, words.task);
     const { taskId } = view;
     const question = words.question ?? onlyQuestion(view);
-    const text = wordsOf(
-      view.questions.find((each) => each.question === question),
-      words.text,
-    );
+    const asked = view.questions.find((each) => each.question === question);
+    const text = answerText(words.text, asked?.choices ?? []);
     const key = options.key ?? client.random.id();
     const item = { type: "Answer", question, text } as const;
     const code = await postTo(program, session, options, view, { item, key, needsModel: true });
