@@ -1,12 +1,10 @@
 // A whole perdure in this process, as an embedder would put it together: ports, a client, a worker.
-import { randomBytes } from "node:crypto";
 import type { Client } from "../src/client/client.ts";
 import { createTask } from "../src/client/create-task.ts";
 import type { Model } from "../src/model/model.ts";
 import type { PreparedAgent } from "../src/plugins/plugin.ts";
 import type { RunnerPorts } from "../src/runner/ports.ts";
-import { createRunnerPorts, systemRandom } from "../src/runtime.ts";
-import { macUnder, nodeHasher } from "../src/store/node-hasher.ts";
+import { createClient, createRunnerPorts } from "../src/runtime.ts";
 import type { Store } from "../src/store/store.ts";
 import { buildOf, snapshotVersionOf } from "../src/versions.ts";
 import { defaultWorkerOptions, startWorker, type Worker, type WorkerOptions } from "../src/worker/worker.ts";
@@ -52,15 +50,7 @@ export const createProgram = async (parts: ProgramParts): Promise<Program> => {
       },
     },
   });
-  const client: Client = {
-    store,
-    hasher: nodeHasher,
-    mac: macUnder,
-    random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },
-    principal: "bench:one",
-    frontEnd: "bench",
-    place: "here",
-  };
+  const client = createClient({ store, principal: "bench:one", frontEnd: "bench", place: "here" });
   return { ...parts, ports, client };
 };
 

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { gunzipSync, gzip } from "node:zlib";
 import { promisify } from "node:util";
+import type { Client } from "./client/client.ts";
 import type { Exec } from "./exec/exec.ts";
 import type { Model, Prices } from "./model/model.ts";
 import { estimatePrice } from "./model/prices.ts";
@@ -57,6 +58,14 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> => {
     signal.addEventListener("abort", wake, { once: true });
   });
 };
+
+/** What a front end of this process works with. */
+export const createClient = (of: Pick<Client, "store" | "principal" | "frontEnd" | "place">): Client => ({
+  ...of,
+  hasher: nodeHasher,
+  mac: macUnder,
+  random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },
+});
 
 export const systemRunnerClock: RunnerClock = {
   wall: () => Date.now(),

@@ -45,3 +45,10 @@ export const snapshotVersionOf = async ({ agent, pins }: PreparedAgent): Promise
   const fold = (await sourceHash(new URL(`./runner/snapshot${suffix}`, import.meta.url).href)) ?? processBuild;
   return sha256(JSON.stringify([fold, agent.name, pins]));
 };
+
+export const snapshotVersionsOf = async (
+  agents: ReadonlyMap<string, PreparedAgent>,
+): Promise<ReadonlyMap<string, string>> => {
+  const versions = [...agents].map(async ([name, agent]) => [name, await snapshotVersionOf(agent)] as const);
+  return new Map(await Promise.all(versions));
+};

@@ -5,6 +5,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { configIn } from "../config/load.ts";
 import { CommandError } from "./failure.ts";
 import type { FoldAnswer, FoldQuestion } from "./fold-hashes.ts";
 
@@ -13,7 +14,6 @@ export interface OtherBuild extends AsyncDisposable {
 }
 
 const ownMain = fileURLToPath(new URL(`./main${extname(fileURLToPath(import.meta.url))}`, import.meta.url));
-const CONFIGS = ["perdure.config.ts", "perdure.config.js", "perdure.config.mjs"];
 
 /** The program and the configuration that a path means: a configuration, an installation, or a project that has one. */
 const find = (path: string, config: string | null): { readonly program: string; readonly config: string | null } => {
@@ -21,7 +21,7 @@ const find = (path: string, config: string | null): { readonly program: string; 
     if (!existsSync(path)) throw new CommandError(`there is no other build at ${path}`);
     return { program: ownMain, config: path };
   }
-  const own = CONFIGS.map((file) => join(path, file)).find((file) => existsSync(file));
+  const own = configIn(path);
   const programs = ["bin/perdure.js", "node_modules/perdure/bin/perdure.js"].map((file) => join(path, file));
   const program = programs.find((file) => existsSync(join(dirname(file), "..", "dist")) && existsSync(file));
   if (program !== undefined) return { program, config: own ?? config };

@@ -3,16 +3,11 @@ import { followLog } from "../client/read-log.ts";
 import type { Event } from "../core/events.ts";
 import { textOf } from "../core/messages.ts";
 import type { CoreRecord } from "../core/records.ts";
+import { oneLine } from "./one-line.ts";
 import type { Program } from "./program.ts";
 import type { Session } from "./session.ts";
 
-const WIDTH = 100;
-
-const oneLine = (text: string): string => {
-  const line = text.replace(/\s+/g, " ").trim();
-  const points = Array.from(line);
-  return points.length <= WIDTH ? line : `${points.slice(0, WIDTH - 1).join("")}…`;
-};
+const CHARS = 100;
 
 /** Null for what is not worth a line. */
 const lineOf = (event: Event): string | null => {
@@ -20,13 +15,13 @@ const lineOf = (event: Event): string | null => {
     case "ModelCalled":
       return event.attempt > 1 ? `asks ${event.model} again` : `asks ${event.model}`;
     case "ToolStarted":
-      return oneLine(`${event.name} ${JSON.stringify(event.input)}`);
+      return oneLine(`${event.name} ${JSON.stringify(event.input)}`, CHARS);
     case "ToolFinished":
-      return event.status === "ok" ? null : oneLine(`${event.status}: ${textOf(event.content)}`);
+      return event.status === "ok" ? null : oneLine(`${event.status}: ${textOf(event.content)}`, CHARS);
     case "ExtensionRecorded": {
       if (event.extension !== "core" || event.kind !== "model_failed") return null;
       const { class: failure, message } = event.data as CoreRecord<"model_failed">;
-      return oneLine(`the model failed (${failure})${message === undefined ? "" : `: ${message}`}`);
+      return oneLine(`the model failed (${failure})${message === undefined ? "" : `: ${message}`}`, CHARS);
     }
     default:
       return null;

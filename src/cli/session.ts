@@ -1,12 +1,10 @@
 // Opens what a command works with: settings, configuration, the store, and the client that acts for a principal.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { randomBytes } from "node:crypto";
 import { basename, dirname, join, relative } from "node:path";
 import type { Client } from "../client/client.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { resolveSettings, type ProgramSettings } from "../config/settings.ts";
-import { systemRandom } from "../runtime.ts";
-import { macUnder, nodeHasher } from "../store/node-hasher.ts";
+import { createClient } from "../runtime.ts";
 import type { Store } from "../store/store.ts";
 import { isPostgresUrl, openPostgresStore, openSqliteStore } from "../stores.ts";
 import type { CommonValues } from "./command.ts";
@@ -70,16 +68,7 @@ const openStore = async (
 ): Promise<Session> => {
   const { db, as: principal } = settings;
   const store = await (isPostgresUrl(db) ? openPostgresStore({ url: db, create }) : openSqliteStore({ path: db }));
-  const random = { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) };
-  const client: Client = {
-    store,
-    hasher: nodeHasher,
-    mac: macUnder,
-    random,
-    principal,
-    frontEnd: "cli",
-    place: PLACE,
-  };
+  const client = createClient({ store, principal, frontEnd: "cli", place: PLACE });
   const sameOptions = (["db", "config", "as"] as const).flatMap((name) => {
     const value = options[name];
     if (value === undefined) return [];

@@ -3,6 +3,7 @@ import type { RunEnd } from "../runner/runner.ts";
 import type { Claim } from "../store/store.ts";
 import type { WorkerStatus } from "../worker/status.ts";
 import type { WorkerOptions } from "../worker/worker.ts";
+import { counted } from "./database.ts";
 import type { Output } from "./program.ts";
 
 export interface WorkerLog {
@@ -24,8 +25,6 @@ const endWords: Readonly<Record<RunEnd, string>> = {
   newer: "left alone: only a newer version can read it",
   lost: "lost to another worker",
 };
-
-const plural = (count: number, word: string): string => `${String(count)} ${word}${count === 1 ? "" : "s"}`;
 
 export const createWorkerLog = (output: Output, json: boolean): WorkerLog => {
   const say = (text: string, value: object): void => {
@@ -55,8 +54,9 @@ export const createWorkerLog = (output: Output, json: boolean): WorkerLog => {
     },
     stopped: (status, leaseMs) => {
       const left = status.running.length;
-      const rest = left === 0 ? "all given back" : `${plural(left, "task")} left to the lease of ${String(leaseMs)} ms`;
-      say(`stopped after ${plural(status.metrics.claims, "claim")}: ${rest}`, { event: "status", ...status });
+      const rest =
+        left === 0 ? "all given back" : `${counted(left, "task")} left to the lease of ${String(leaseMs)} ms`;
+      say(`stopped after ${counted(status.metrics.claims, "claim")}: ${rest}`, { event: "status", ...status });
     },
   };
 };

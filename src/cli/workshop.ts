@@ -6,7 +6,7 @@ import { createModelNames } from "../library/model-names.ts";
 import type { RunnerPorts, Watcher } from "../runner/ports.ts";
 import { createRunnerPorts } from "../runtime.ts";
 import type { Store, TaskRow } from "../store/store.ts";
-import { snapshotVersionOf } from "../versions.ts";
+import { snapshotVersionsOf } from "../versions.ts";
 import { offersOf } from "../worker/worker.ts";
 import { prepareAgents, type Agents } from "./agents.ts";
 import { loadModel } from "../models.ts";
@@ -38,9 +38,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
   const host = hostname();
   const offers = new Set(offersOf(prepared, host));
   const models = createModelNames((name) => loadModel(name, loaded.config, program));
-  const versions = await Promise.all(
-    [...prepared].map(async ([name, agent]) => [name, await snapshotVersionOf(agent)] as const),
-  );
+  const snapshotVersions = await snapshotVersionsOf(prepared);
   return {
     agents,
     host,
@@ -59,7 +57,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
         agents: prepared,
         model: (name) => models.get(name),
         exec: (workspace) => Promise.resolve(workspace === null ? noExec : createLocalExec({ root: workspace })),
-        snapshotVersions: new Map(versions),
+        snapshotVersions,
         build,
         limits: {
           leaseMs: settings.leaseMs,

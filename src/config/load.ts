@@ -17,9 +17,13 @@ export interface LoadedConfig {
 
 const FILES = ["perdure.config.ts", "perdure.config.js", "perdure.config.mjs"];
 
+/** The configuration that stands in `folder` itself. */
+export const configIn = (folder: string): string | undefined =>
+  FILES.map((file) => join(folder, file)).find((file) => existsSync(file));
+
 /** The configuration that holds in `folder`: there, or in the nearest folder above. */
 const findConfig = (folder: string): string | null => {
-  const found = FILES.map((file) => join(folder, file)).find((file) => existsSync(file));
+  const found = configIn(folder);
   if (found !== undefined) return found;
   const above = dirname(folder);
   return above === folder ? null : findConfig(above);

@@ -1,5 +1,4 @@
 // perdure inside a program: a store, agents and a worker in this process, and tasks as values to talk to.
-import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { realpath } from "node:fs/promises";
 import type { Client } from "../client/client.ts";
@@ -18,10 +17,9 @@ import type { PreparedAgent } from "../plugins/plugin.ts";
 import { prepareAgent } from "../plugins/prepare.ts";
 import type { RunnerLimits, Watcher } from "../runner/ports.ts";
 import { DEFAULT_MODEL, loadModel } from "../models.ts";
-import { createRunnerPorts, systemRandom } from "../runtime.ts";
-import { macUnder, nodeHasher } from "../store/node-hasher.ts";
+import { createClient, createRunnerPorts } from "../runtime.ts";
 import type { ListParams, Store } from "../store/store.ts";
-import { buildOf, processBuild, snapshotVersionOf } from "../versions.ts";
+import { buildOf, processBuild, snapshotVersionsOf } from "../versions.ts";
 import { defaultWorkerOptions, startWorker, type Worker, type WorkerOptions } from "../worker/worker.ts";
 import { createDeltaFeed, type DeltaFeed } from "./delta-feed.ts";
 import { createModelNames, type ModelNames } from "./model-names.ts";
@@ -105,15 +103,8 @@ const prepareAgents = async ({ agents, model, module }: RuntimeOptions): Promise
   return prepared;
 };
 
-const clientFor = (store: Store, principal: string, place: string): Client => ({
-  store,
-  hasher: nodeHasher,
-  mac: macUnder,
-  random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },
-  principal,
-  frontEnd: FRONT_END,
-  place,
-});
+const clientFor = (store: Store, principal: string, place: string): Client =>
+  createClient({ store, principal, frontEnd: FRONT_END, place });
 
 const workspaceOf = async (path: string | undefined): Promise<Pick<Settings, "workspace">> =>
   path === undefined ? {} : { workspace: { host: hostname(), path: await realpath(path) } };
@@ -151,7 +142,6 @@ const tasksOf = (parts: Parts, client: Client): Tasks => ({
 const startWorkerOf = async ({ options, agents, models, feed }: Parts): Promise<Worker | null> => {
   const { store, worker, module, limits, modelSlots: slots, prices, note } = options;
   if (worker === false) return null;
-  const versions = [...agents].map(async ([name, agent]) => [name, await snapshotVersionOf(agent)] as const);
   const watcher: Watcher = {
     delta: (taskId, delta) => feed.give(taskId, delta),
     ...(note === undefined ? {} : { note }),
@@ -161,7 +151,7 @@ const startWorkerOf = async ({ options, agents, models, feed }: Parts): Promise<
     agents,
     model: (name) => models.get(name),
     exec: (path) => Promise.resolve(path === null ? noExec : createLocalExec({ root: path })),
-    snapshotVersions: new Map(await Promise.all(versions)),
+    snapshotVersions: await snapshotVersionsOf(agents),
     build: await buildOf(module),
     watcher,
     ...(prices === undefined ? {} : { prices }),

@@ -1,21 +1,16 @@
 // The person of the kill tests: keeps tasks in flight, says things to them at any time, interrupts, looks outside before
 // it settles what is unknown, resumes, and closes. It never dies, and remembers what was acknowledged to it.
-import { randomBytes } from "node:crypto";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { createTask } from "../../src/client/create-task.ts";
 import { post } from "../../src/client/post.ts";
 import type { NewItem } from "../../src/core/items.ts";
-import { systemRandom } from "../../src/runtime.ts";
-import { macUnder, nodeHasher } from "../../src/store/node-hasher.ts";
+import { createClient } from "../../src/runtime.ts";
 import { StoreError, type Store, type TaskRow } from "../../src/store/store.ts";
 import type { Chance } from "../../src/testing/simulation/chance.ts";
 import { AGENT, MODEL, readEffects } from "./counting-agent.ts";
 
-export const clientOf = (store: Store): Client => ({
-  ...{ store, hasher: nodeHasher, mac: macUnder },
-  random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },
-  ...{ principal: "person:ada", frontEnd: "kills", place: "here" },
-});
+export const clientOf = (store: Store): Client =>
+  createClient({ store, principal: "person:ada", frontEnd: "kills", place: "here" });
 
 export interface PersonOptions {
   readonly store: Store;

@@ -7,6 +7,7 @@ import { textOf } from "../../core/messages.ts";
 import type { CoreRecord } from "../../core/records.ts";
 import type { Call, Reducers, TaskState } from "../../core/state.ts";
 import type { ModelPart } from "../../model/model.ts";
+import { oneLine } from "../one-line.ts";
 
 export type Delta = Exclude<ModelPart, { type: "reply" }>;
 
@@ -39,11 +40,8 @@ export const createTranscript = (): Transcript => ({ blocks: [], state: undefine
 const INPUT_CHARS = 160;
 
 /** On one line. */
-export const lineOf = (value: unknown, chars = INPUT_CHARS): string => {
-  const text = (typeof value === "string" ? value : JSON.stringify(value)).replaceAll(/\s+/g, " ").trim();
-  const points = Array.from(text);
-  return points.length <= chars ? text : `${points.slice(0, chars - 1).join("")}…`;
-};
+export const lineOf = (value: unknown, chars = INPUT_CHARS): string =>
+  oneLine(typeof value === "string" ? value : JSON.stringify(value), chars);
 
 /** A call's input as a person reads it: the values alone, where they are few and short. */
 export const inputLine = (input: unknown): string => {
