@@ -12,6 +12,12 @@ CREATE TABLE perdure.place (
 );
 INSERT INTO perdure.place (epoch, version) VALUES (1, 0);
 
+-- Restores since the first epoch, each with the time of its backup.
+CREATE TABLE perdure.restores (
+  epoch bigint PRIMARY KEY,
+  backup_at bigint NOT NULL
+);
+
 -- Tasks that the same workers may claim: one queue and one set of requirements (sorted). Few.
 CREATE TABLE perdure.lanes (
   lane integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -44,6 +50,8 @@ CREATE TABLE perdure.tasks (
   inbox_seq integer NOT NULL DEFAULT 0,
   inbox_taken integer NOT NULL DEFAULT 0,
   attempts integer NOT NULL DEFAULT 0,
+  -- The one that it was created in, until its log tells of a later one.
+  epoch bigint NOT NULL,
   private boolean NOT NULL,
   head bytea NOT NULL,
   id text COLLATE "C" NOT NULL UNIQUE,
@@ -77,7 +85,9 @@ CREATE TABLE perdure.tasks (
 ) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX tasks_by_key ON perdure.tasks (owner, key_place, key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_ready ON perdure.tasks (lane, priority DESC, ready_at, task) WHERE ready_at IS NOT NULL;
+CREATE INDEX tasks_ready_by_owner ON perdure.tasks (lane, priority DESC, owner, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX tasks_leased ON perdure.tasks (lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX tasks_leased_by_owner ON perdure.tasks (owner) WHERE lease_until IS NOT NULL;
 CREATE INDEX tasks_by_owner ON perdure.tasks (owner, task);
 CREATE INDEX tasks_by_place ON perdure.tasks (place, task);
 CREATE INDEX tasks_by_parent ON perdure.tasks (parent, task) WHERE parent IS NOT NULL;
@@ -92,6 +102,11 @@ CREATE TABLE perdure.secrets (
 
 -- Ids that were forgotten: no late writer may bring one back.
 CREATE TABLE perdure.forgotten (
+  id text COLLATE "C" PRIMARY KEY
+);
+
+-- Ids of tasks that were pruned. They may not come back.
+CREATE TABLE perdure.pruned (
   id text COLLATE "C" PRIMARY KEY
 );
 

@@ -151,17 +151,22 @@ DECLARE
   origin jsonb := p_columns -> 'origin';
   v_task bigint;
 BEGIN
+  -- A task that was pruned has used its id.
+  IF EXISTS (SELECT FROM perdure.pruned WHERE id = p_id) THEN
+    RETURN NULL;
+  END IF;
   -- A redaction of the source waits for this task to be there, and raises its revision too.
   PERFORM 1 FROM perdure.tasks WHERE id = p_columns ->> 'historyFrom' FOR SHARE;
   INSERT INTO perdure.tasks (created_at, updated_at, since, priority, lane, last_seq, first_seq, private, head, id, key,
       key_place, agent, owner, front_end, place, conversation, parent, root, history_from, mode, status, waiting_on,
-      outcome, reason)
+      outcome, reason, epoch)
     VALUES (p_now, p_now, p_now, (p_columns ->> 'priority')::bigint,
       perdure.lane_of(p_columns ->> 'queue', perdure.texts(p_columns -> 'requires')), p_last_seq, p_last_seq,
       (origin ->> 'private')::boolean, p_head, p_id, p_key, origin ->> 'place', p_columns ->> 'agent',
       p_columns ->> 'owner', origin ->> 'frontEnd', origin ->> 'place', origin ->> 'conversation',
       p_columns ->> 'parent', p_columns ->> 'root', p_columns ->> 'historyFrom', p_columns ->> 'mode',
-      p_columns ->> 'status', p_columns ->> 'waitingOn', p_columns ->> 'outcome', p_columns ->> 'reason')
+      p_columns ->> 'status', p_columns ->> 'waitingOn', p_columns ->> 'outcome', p_columns ->> 'reason',
+      (SELECT epoch FROM perdure.place))
     ON CONFLICT DO NOTHING RETURNING task INTO v_task;
   IF v_task IS NOT NULL THEN
     INSERT INTO perdure.secrets (task, secret) VALUES (v_task, p_secret);

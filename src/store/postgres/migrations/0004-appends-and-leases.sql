@@ -1,4 +1,4 @@
--- The functions of who holds a claim: append, read the inbox, claim, renew, give back. See 0003.
+-- The functions of who holds a claim: append, read the inbox, renew, give back. See 0003.
 
 -- The guards stand in the documented order where a refusal is told; the update itself asks all of them at once.
 -- `p_expected` is -1 where the drafts do not follow one another.
@@ -170,75 +170,6 @@ CREATE FUNCTION perdure.end_lapsed(p_id text, p_now bigint, p_lease_now bigint) 
   UPDATE perdure.tasks t SET previous_ended_at = p_now - (p_lease_now - lease_until), since = p_now, lease_until = NULL
     FROM lapsed WHERE t.task = lapsed.task
 $$;
-
--- Takes a task: raises its fence, counts the attempt, moves due timers in. Nothing is loaded yet. No row, and no write,
--- where there is none to take. Index look-ups alone: parked tasks, and tasks of others, cost nothing.
-CREATE FUNCTION perdure.claim(
-  p_worker text, p_lease_ms bigint, p_offers text[], p_build text, p_id text, p_queues text[], p_clock bigint[],
-  OUT task bigint, OUT id text, OUT agent text, OUT fence bigint, OUT attempts integer, OUT previous_ended_at bigint,
-  OUT now bigint
-) LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-  lease_now bigint;
-  found_task bigint;
-  pair record;
-  due bigint;
-BEGIN
-  now := coalesce(p_clock[1], perdure.clock_ms());
-  lease_now := coalesce(p_clock[2], now);
-  IF p_id IS NULL THEN
-    -- The first entry of an index, whatever the planner thinks of how many have lapsed.
-    IF (SELECT min(lease_until) FROM perdure.tasks) <= lease_now THEN
-      PERFORM perdure.end_lapsed(NULL, now, lease_now);
-    END IF;
-    -- The served lanes with their priorities, best first; of each the task that may be claimed for longest. One that
-    -- another worker is taking is passed over.
-    FOR pair IN
-      WITH RECURSIVE pairs AS (
-        SELECT l.lane, (SELECT max(t.priority) FROM perdure.tasks t WHERE t.lane = l.lane AND t.ready_at IS NOT NULL) AS priority
-          FROM perdure.lanes l WHERE (p_queues IS NULL OR l.queue = ANY (p_queues)) AND l.requires <@ p_offers
-        UNION ALL
-        SELECT p.lane, (SELECT max(t.priority) FROM perdure.tasks t
-            WHERE t.lane = p.lane AND t.ready_at IS NOT NULL AND t.priority < p.priority)
-          FROM pairs p WHERE p.priority IS NOT NULL
-      )
-      SELECT p.lane, p.priority, first.ready_at FROM pairs p, LATERAL (
-        SELECT t.ready_at FROM perdure.tasks t
-        WHERE t.lane = p.lane AND t.priority = p.priority AND t.ready_at <= now
-          AND NOT EXISTS (SELECT FROM perdure.holds h WHERE h.task = t.task AND h.build = p_build AND h.until > now)
-        ORDER BY t.ready_at, t.task LIMIT 1) first
-      ORDER BY p.priority DESC, first.ready_at
-    LOOP
-      SELECT t.task INTO found_task FROM perdure.tasks t
-        WHERE t.lane = pair.lane AND t.priority = pair.priority AND t.ready_at <= now
-          AND NOT EXISTS (SELECT FROM perdure.holds h WHERE h.task = t.task AND h.build = p_build AND h.until > now)
-        ORDER BY t.ready_at, t.task LIMIT 1 FOR NO KEY UPDATE OF t SKIP LOCKED;
-      EXIT WHEN found_task IS NOT NULL;
-    END LOOP;
-  ELSE
-    IF EXISTS (SELECT FROM perdure.tasks WHERE id = p_id AND lease_until <= lease_now) THEN
-      PERFORM perdure.end_lapsed(p_id, now, lease_now);
-    END IF;
-    SELECT t.task INTO found_task FROM perdure.tasks t
-      JOIN perdure.lanes l ON l.lane = t.lane
-      WHERE t.id = p_id AND t.ready_at <= now AND (p_queues IS NULL OR l.queue = ANY (p_queues))
-        AND l.requires <@ p_offers
-        AND NOT EXISTS (SELECT FROM perdure.holds h WHERE h.task = t.task AND h.build = p_build AND h.until > now)
-      FOR NO KEY UPDATE OF t;
-  END IF;
-  IF found_task IS NULL THEN
-    RETURN;
-  END IF;
-  UPDATE perdure.tasks t SET claimed_by = p_worker, lease_until = lease_now + p_lease_ms, fence = fence + 1,
-      attempts = attempts + 1
-    WHERE t.task = found_task
-    RETURNING t.task, t.id, t.agent, t.fence, t.attempts, t.previous_ended_at, t.next_timer_at
-    INTO task, id, agent, fence, attempts, previous_ended_at, due;
-  IF due <= now THEN
-    PERFORM perdure.move_timers(found_task, now);
-  END IF;
-END $$;
 
 CREATE FUNCTION perdure.renew(p_id text, p_fence bigint, p_lease_ms bigint, p_clock bigint[], OUT code text, OUT fact bigint)
 LANGUAGE plpgsql AS $$

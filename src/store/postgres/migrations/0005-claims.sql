@@ -1,50 +1,4 @@
--- Who is next, fairly between principals; epochs; pruned ids.
-
--- Restores since the first epoch, each with the time of its backup. A task is in the epoch that it was created in, until its
--- log tells of a later one.
-CREATE TABLE perdure.restores (
-  epoch bigint PRIMARY KEY,
-  backup_at bigint NOT NULL
-);
-ALTER TABLE perdure.tasks ADD COLUMN epoch bigint NOT NULL DEFAULT 1;
-
--- Ids of tasks that were pruned. They may not come back.
-CREATE TABLE perdure.pruned (
-  id text COLLATE "C" PRIMARY KEY
-);
-
-CREATE OR REPLACE FUNCTION perdure.add_task(
-  p_id text, p_key text, p_columns jsonb, p_secret bytea, p_now bigint, p_last_seq integer, p_head bytea
-) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-  origin jsonb := p_columns -> 'origin';
-  v_task bigint;
-BEGIN
-  -- A task that was pruned has used its id.
-  IF EXISTS (SELECT FROM perdure.pruned WHERE id = p_id) THEN
-    RETURN NULL;
-  END IF;
-  -- A redaction of the source waits for this task to be there, and raises its revision too.
-  PERFORM 1 FROM perdure.tasks WHERE id = p_columns ->> 'historyFrom' FOR SHARE;
-  INSERT INTO perdure.tasks (created_at, updated_at, since, priority, lane, last_seq, first_seq, private, head, id, key,
-      key_place, agent, owner, front_end, place, conversation, parent, root, history_from, mode, status, waiting_on,
-      outcome, reason, epoch)
-    VALUES (p_now, p_now, p_now, (p_columns ->> 'priority')::bigint,
-      perdure.lane_of(p_columns ->> 'queue', perdure.texts(p_columns -> 'requires')), p_last_seq, p_last_seq,
-      (origin ->> 'private')::boolean, p_head, p_id, p_key, origin ->> 'place', p_columns ->> 'agent',
-      p_columns ->> 'owner', origin ->> 'frontEnd', origin ->> 'place', origin ->> 'conversation',
-      p_columns ->> 'parent', p_columns ->> 'root', p_columns ->> 'historyFrom', p_columns ->> 'mode',
-      p_columns ->> 'status', p_columns ->> 'waitingOn', p_columns ->> 'outcome', p_columns ->> 'reason',
-      (SELECT epoch FROM perdure.place))
-    ON CONFLICT DO NOTHING RETURNING task INTO v_task;
-  IF v_task IS NOT NULL THEN
-    INSERT INTO perdure.secrets (task, secret) VALUES (v_task, p_secret);
-  END IF;
-  RETURN v_task;
-END $$;
-
-CREATE INDEX tasks_ready_by_owner ON perdure.tasks (lane, priority DESC, owner, ready_at) WHERE ready_at IS NOT NULL;
-CREATE INDEX tasks_leased_by_owner ON perdure.tasks (owner) WHERE lease_until IS NOT NULL;
+-- The functions of who is next, fairly between principals.
 
 CREATE FUNCTION perdure.is_held(p_task bigint, p_build text, p_now bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM perdure.holds h WHERE h.task = p_task AND h.build = p_build AND h.until > p_now)
@@ -140,8 +94,6 @@ BEGIN
     principal := reached;
   END IF;
 END $$;
-
-DROP FUNCTION perdure.claim(text, bigint, text[], text, text, text[], bigint[]);
 
 -- Takes a task: raises its fence, counts the attempt, moves due timers in. Nothing is loaded yet. No row, and no write,
 -- where there is none to take. Index look-ups alone: parked tasks, and tasks of others, cost nothing.
