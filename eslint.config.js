@@ -43,7 +43,7 @@ export const walls = [
 
   { files: "runner/**", may: ["core/**", ...ports], packages: plain },
   { files: "worker/**", may: ["runner/**", "core/**", ...ports], packages: plain },
-  { files: "client/**", may: ["core/**", "store/store.ts", "store/check-log.ts"], packages: plain },
+  { files: "client/**", may: ["core/**", "store/store.ts"], packages: plain },
   { files: "http/**", may: ["client/**", "core/**"], packages: any },
   { files: "config/**", may: ["core/**", ...ports], packages: any },
 

@@ -5,7 +5,7 @@ import { isEqualJson } from "../core/equal.ts";
 import { createState } from "../core/fold.ts";
 import { applyAndProject, columnsOf, mergeRows, projections, type Row } from "../core/project.ts";
 import type { TaskState } from "../core/state.ts";
-import { checkLog } from "../store/check-log.ts";
+import { checkLog } from "../core/check-log.ts";
 import { StoreError, type Envelope, type Finding, type Redaction, type Store, type TaskRow } from "../store/store.ts";
 
 /** Reads again this often when the task moves on between the reads. */

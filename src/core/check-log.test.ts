@@ -1,12 +1,11 @@
 // Proves that no byte of a log can change, go or come unseen: each change is made once and must be named by its seq.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FIRST_CHAIN, redactionChain, sealEvents, toHex } from "../core/envelope.ts";
-import type { Event } from "../core/events.ts";
+import { nodeHasher } from "../store/node-hasher.ts";
+import { eventTombstone } from "../store/tombstone.ts";
 import { checkLog, type LogToCheck } from "./check-log.ts";
-import { nodeHasher } from "./node-hasher.ts";
-import type { Envelope, Redaction } from "./store.ts";
-import { eventTombstone } from "./tombstone.ts";
+import { FIRST_CHAIN, redactionChain, sealEvents, toHex, type Envelope, type Redaction } from "./envelope.ts";
+import type { Event } from "./events.ts";
 
 const TASK = "task-1";
 const START = 1_000;

@@ -4,19 +4,29 @@ import {
   FIRST_CHAIN,
   chainOf,
   digestOf,
+  equalBytes,
   redactionChain,
   toHex,
   tombstoneDigest,
+  type Envelope,
   type Hasher,
-} from "../core/envelope.ts";
-import type { Envelope, Finding, Redaction, TaskRow } from "./store.ts";
+  type Redaction,
+} from "./envelope.ts";
+
+/** What `check` found. `seq` is null where the fault is not at one event. */
+export interface Finding {
+  readonly taskId: string;
+  readonly seq: number | null;
+  readonly what: string;
+}
 
 export interface LogToCheck {
   readonly taskId: string;
   /** In the order in which the store gives them. */
   readonly entries: readonly Envelope[];
   readonly redactions: readonly Redaction[];
-  readonly row: Pick<TaskRow, "lastSeq" | "head" | "redactions">;
+  /** What the task's row says of it. */
+  readonly row: { readonly lastSeq: number; readonly head: string; readonly redactions: number };
   readonly hasher: Hasher;
   /** A head from a receipt or a bundle, in hex: some event must have had it. */
   readonly expect?: string;
@@ -24,9 +34,6 @@ export interface LogToCheck {
 
 /** What is wrong at one event, or (null) at none. */
 type Fault = Omit<Finding, "taskId">;
-
-const same = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, index) => byte === b[index]);
 
 const range = (first: number, last: number): string =>
   first === last ? `event ${String(first)}` : `events ${String(first)} to ${String(last)}`;
@@ -59,7 +66,7 @@ const gapFaults = ({ entries, row }: LogToCheck): Fault[] => {
 const chainFaults = ({ entries, row, hasher }: LogToCheck): Fault[] => {
   let before = FIRST_CHAIN;
   for (const { seq, type, digest, chain } of entries) {
-    if (!same(chain, chainOf(hasher, before, seq, type, digest))) {
+    if (!equalBytes(chain, chainOf(hasher, before, seq, type, digest))) {
       return [{ seq, what: "its seq, type, digest or chain was changed: it does not follow from the event before it" }];
     }
     before = chain;
@@ -77,11 +84,11 @@ const digestFaults = ({ entries, redactions, hasher }: LogToCheck): Fault[] => {
     if (salt !== null && redacted !== undefined) {
       faults.push({ seq, what: "a redaction of it is recorded, but it holds content" });
     } else if (salt !== null) {
-      if (!same(digest, digestOf(hasher, salt, body)))
+      if (!equalBytes(digest, digestOf(hasher, salt, body)))
         faults.push({ seq, what: "its content, salt or digest was changed" });
     } else if (redacted === undefined) {
       faults.push({ seq, what: "it is a tombstone, but no redaction of it is recorded" });
-    } else if (!same(redacted, tombstoneDigest(hasher, type, body))) {
+    } else if (!equalBytes(redacted, tombstoneDigest(hasher, type, body))) {
       faults.push({ seq, what: "its skeleton is not the one that its redaction recorded" });
     }
   }
@@ -95,7 +102,7 @@ const redactionFaults = ({ redactions, row, hasher }: LogToCheck): Fault[] => {
   let before = FIRST_CHAIN;
   for (const [index, redaction] of redactions.entries()) {
     const { n, seq, chain } = redaction;
-    if (n !== index + 1 || !same(chain, redactionChain(hasher, before, redaction))) {
+    if (n !== index + 1 || !equalBytes(chain, redactionChain(hasher, before, redaction))) {
       faults.push({
         seq,
         what: `entry ${String(index + 1)} of the list of redactions was changed, or one before it is gone`,
@@ -118,6 +125,17 @@ const expectFaults = ({ entries, expect }: LogToCheck): Fault[] => {
   const head = expect.toLowerCase();
   if (entries.some((entry) => toHex(entry.chain) === head)) return [];
   return [{ seq: null, what: `no event has the head ${head}: the log was cut or replaced` }];
+};
+
+const firstAt = (faults: readonly Fault[]): number | null => {
+  const seqs = faults.flatMap(({ seq }) => (seq === null ? [] : [seq]));
+  return seqs.length === 0 ? null : Math.min(...seqs);
+};
+
+/** The first seq at which events are gone, misplaced or not what was written, whatever the row says; null for none. */
+export const damagedSeq = (log: Omit<LogToCheck, "row" | "expect">): number | null => {
+  const row = { lastSeq: log.entries.length, head: "", redactions: log.redactions.length };
+  return firstAt([gapFaults, digestFaults, chainFaults].flatMap((faults) => faults({ ...log, row })));
 };
 
 /**

@@ -22,7 +22,8 @@ import {
   waiting,
   type Step as Entry,
 } from "../testing/given.ts";
-import { DEFAULT_MAX_STEPS, DEFAULT_MODEL_ATTEMPTS, MAX_DISPATCHES, decide, type Facts, type Step } from "./decide.ts";
+import { DEFAULT_MAX_STEPS, DEFAULT_MODEL_ATTEMPTS, decide, type Facts, type Step } from "./decide.ts";
+import { MAX_DISPATCHES } from "./recovery.ts";
 import type { Event, Mode } from "./events.ts";
 import type { ModelFailure, ToolEntry } from "./records.ts";
 import { skeletonOf } from "./redact.ts";

@@ -1,5 +1,6 @@
 // What the runner does next, from the state and the facts of this claim alone. Total: there is a step for every state.
 import { waitingOn, type EndOutcome, type Outcome, type Wait, type WaitingOn } from "./events.ts";
+import { changesOutside, entryOf, isCalledOff, pausesMidTurn, recoveries, type Recovery } from "./recovery.ts";
 import { asksForReply, isRunning, type Call, type TaskState } from "./state.ts";
 
 /** Bounds that hold where a task's settings name none. */
@@ -7,8 +8,6 @@ export const DEFAULT_MAX_STEPS = 1_000;
 export const DEFAULT_MODEL_ATTEMPTS = 5;
 /** Why a turn stops (`core/turn_failed`) whose model is not to be had: it pauses, until the task is given another. */
 export const MODEL_MISSING = "model_missing";
-/** An idempotent write is dispatched at most this often under one invocation id. */
-export const MAX_DISPATCHES = 3;
 
 /** What the runner knows and the log does not. */
 export interface Facts {
@@ -28,11 +27,6 @@ export interface Facts {
   /** What the plugins say of goals; null where no plugin has any. */
   readonly goals: { readonly open: number; readonly blocked: number; readonly progress: boolean } | null;
 }
-
-/** What to do with a call that was started and has no result.
- * `rerun`: a read, again. `redispatch`: an idempotent write, same invocation id. `verify`: ask the tool's own check.
- * `settle`: a person said what happened. `unknown`: record that nobody knows. `tell`: let the model know instead. */
-export type Recovery = "rerun" | "redispatch" | "verify" | "settle" | "unknown" | "tell";
 
 /** A result that the kernel writes itself, without running the call. */
 export interface Settled {
@@ -73,50 +67,6 @@ export type Step =
       readonly reason?: string;
       readonly settle: readonly Settled[];
     };
-
-const entryOf = (state: TaskState, name: string) => state.tools.find((tool) => tool.name === name);
-
-const changesOutside = (call: Call): boolean => call.effect === "write" || call.effect === "destructive";
-
-/** It must not be dispatched any more: corrected away, or nobody knows its input. What is parked was, or will be asked. */
-const isCalledOff = (call: Call): boolean =>
-  call.superseded === true || (call.redacted === true && call.phase !== "parked");
-
-/** A started call that nobody runs any more; or one announced again whose second dispatch was called off. */
-const isLost = (call: Call, facts: Facts): boolean =>
-  call.phase === "started" &&
-  (!facts.announced.has(call.id) || (isCalledOff(call) && call.attempt > 1 && changesOutside(call)));
-
-/** The turn was stopped in the middle and goes on only when somebody says so. */
-const pausesMidTurn = (state: TaskState, facts: Facts): boolean =>
-  facts.stoppedMidTurn === "restored" || (facts.stoppedMidTurn !== null && state.onInterrupt === "pause");
-
-const recoveryOf = (state: TaskState, call: Call, facts: Facts): Recovery => {
-  const tool = entryOf(state, call.name);
-  if (pausesMidTurn(state, facts) || tool === undefined || call.redacted === true) return "unknown";
-  const age = facts.now - (call.startedAt ?? 0);
-  const sameTool = tool.definition === call.definition;
-  const again = state.onInterrupt === "continue" && !isCalledOff(call) && sameTool && call.attempt < MAX_DISPATCHES;
-  if (again && call.idempotent !== undefined && age < call.idempotent.ttlMs) return "redispatch";
-  if (tool.verify === true && sameTool && !facts.unverified.has(call.id)) return "verify";
-  return tool.onUnknown === "tell" ? "tell" : "unknown";
-};
-
-const recoveries = (state: TaskState, facts: Facts): { callId: string; order: Recovery }[] => {
-  const orders: { callId: string; order: Recovery }[] = [];
-  const stops = state.stopping !== undefined || state.turn?.failed !== undefined || pausesMidTurn(state, facts);
-  const goesOn = isRunning(state) && !stops;
-  for (const call of state.calls) {
-    if (call.phase === "unknown") {
-      if (call.resolution !== undefined) orders.push({ callId: call.id, order: "settle" });
-      else if (call.verifyAskedBy !== undefined) orders.push({ callId: call.id, order: "verify" });
-    } else if (isLost(call, facts)) {
-      if (changesOutside(call)) orders.push({ callId: call.id, order: recoveryOf(state, call, facts) });
-      else if (goesOn && !isCalledOff(call)) orders.push({ callId: call.id, order: "rerun" });
-    }
-  }
-  return orders;
-};
 
 const settlementOf = (state: TaskState, call: Call, facts: Facts, stop: boolean): Settled["as"] | null => {
   const off = stop || isCalledOff(call);

@@ -35,6 +35,29 @@ export const redactionChain = (
   entry: { readonly n: number; readonly seq: number; readonly digest: Uint8Array },
 ): Uint8Array => hasher.sha256(before, `redaction ${String(entry.n)} ${String(entry.seq)} `, entry.digest);
 
+/** An event as it is read back. `type` is the stored word, which a newer version may have written. */
+export interface Entry {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** An entry with its envelope. `salt` is null when the event was redacted. */
+export interface Envelope extends Entry {
+  readonly salt: Uint8Array | null;
+  readonly digest: Uint8Array;
+  readonly chain: Uint8Array;
+}
+
+/** One entry of a task's list of redactions: what the skeleton at `seq` must hash to. `n` counts from 1. */
+export interface Redaction {
+  readonly n: number;
+  readonly seq: number;
+  readonly digest: Uint8Array;
+  readonly chain: Uint8Array;
+}
+
 export interface SealedEvent {
   readonly seq: number;
   readonly type: EventType;
@@ -77,6 +100,9 @@ export const sealEvents = (
   const encoded = events.map((event) => ({ type: event.type, body: encodeEvent(event) }));
   return sealEncoded(hasher, after, encoded, salt);
 };
+
+export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, index) => byte === b[index]);
 
 const HEX = "0123456789abcdef";
 

@@ -1,7 +1,7 @@
 // The one writer of a claimed task's log: folds what it is given at once, and appends it when told to commit.
 import { encodeEvent } from "../core/codec.ts";
 import type { Event } from "../core/events.ts";
-import { sealEncoded, type SealedEvent } from "../core/envelope.ts";
+import { equalBytes, sealEncoded, type SealedEvent } from "../core/envelope.ts";
 import { PROVISIONAL, confirmTime } from "../core/fold.ts";
 import { applyAndProject, changedColumns, columnsOf, mergeRows, type Row, type TaskColumns } from "../core/project.ts";
 import { asGap, withoutTaint } from "../core/redact.ts";
@@ -326,6 +326,3 @@ export class Journal {
     return { lastSeq, at, inboxSeq: row?.inboxSeq ?? 0, timerDue: due !== null && due <= at };
   }
 }
-
-const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, index) => byte === b[index]);

@@ -1,6 +1,6 @@
 // From a claim to a folded state, or a typed reason why not. A snapshot that does not serve is ignored.
+import { damagedSeq } from "../core/check-log.ts";
 import { CodecError } from "../core/codec.ts";
-import { FIRST_CHAIN, chainOf, digestOf, tombstoneDigest } from "../core/envelope.ts";
 import type { Reducers, TaskState } from "../core/state.ts";
 import type { Claim } from "../store/store.ts";
 import { foldEntries } from "./fold-entries.ts";
@@ -12,31 +12,18 @@ export type Loaded =
   | { readonly ok: true; readonly state: TaskState; readonly snapshotSize: number }
   | { readonly ok: false; readonly why: "newer" | "damaged" | "held"; readonly message: string };
 
-const same = (a: Uint8Array, b: Uint8Array | undefined): boolean => a.every((byte, index) => byte === b?.[index]);
-
 /**
  * The first seq at which the log is not what was written; null if it is whole. A store may make digests from the bytes that
  * it holds, so that the chain alone tells, and the chain alone tells of an event that is gone or in another's place.
  */
-const damagedSeq = async ({ store, hasher }: RunnerPorts, taskId: string): Promise<number | null> => {
-  const redacted = new Map((await store.readRedactions({ taskId })).map(({ seq, digest }) => [seq, digest]));
-  let before = FIRST_CHAIN;
-  let expected = 0;
-  for (const { seq, type, salt, body, digest, chain } of await store.read({ taskId })) {
-    expected += 1;
-    const covered = salt === null ? tombstoneDigest(hasher, type, body) : digestOf(hasher, salt, body);
-    const recorded = redacted.get(seq);
-    redacted.delete(seq);
-    const isWhole = same(covered, salt === null ? recorded : digest) && (salt === null || recorded === undefined);
-    if (seq !== expected || !isWhole || !same(chain, chainOf(hasher, before, seq, type, digest))) return expected;
-    before = chain;
-  }
-  return redacted.size === 0 ? null : expected + 1;
+const firstDamage = async ({ store, hasher }: RunnerPorts, taskId: string): Promise<number | null> => {
+  const redactions = await store.readRedactions({ taskId });
+  return damagedSeq({ taskId, entries: await store.read({ taskId }), redactions, hasher });
 };
 
 const judge = async (ports: RunnerPorts, taskId: string, error: unknown): Promise<Loaded> => {
   const message = error instanceof Error ? error.message : String(error);
-  const damaged = await damagedSeq(ports, taskId);
+  const damaged = await firstDamage(ports, taskId);
   if (damaged !== null) {
     return { ok: false, why: "damaged", message: `the event at seq ${String(damaged)} is damaged (${message})` };
   }

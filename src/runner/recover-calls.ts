@@ -1,6 +1,6 @@
 // RecoverCalls: what to do about calls that were started and have no result. Nothing is guessed, nothing re-run but reads
 // and writes that are idempotent by declaration.
-import type { Recovery } from "../core/decide.ts";
+import type { Recovery } from "../core/recovery.ts";
 import type { Event } from "../core/events.ts";
 import type { Call } from "../core/state.ts";
 import type { PreparedTool, Receipt } from "../plugins/plugin.ts";

@@ -1,5 +1,5 @@
 // Whether a bundle is what was exported. Every adapter asks this before it keeps anything of one.
-import { checkLog } from "./check-log.ts";
+import { checkLog } from "../core/check-log.ts";
 import { definitionHash, nodeHasher } from "./node-hasher.ts";
 import { StoreError, type Bundle } from "./store.ts";
 

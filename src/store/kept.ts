@@ -1,4 +1,5 @@
 // What a store keeps and shows: entries of logs and inboxes, tasks' rows, bundles. Part of the port (store.ts).
+import type { Envelope, Redaction } from "../core/envelope.ts";
 import type { EndOutcome, EventType, Mode, Outcome, WaitingOn } from "../core/events.ts";
 import type { Origin } from "../core/items.ts";
 
@@ -9,29 +10,6 @@ export interface Draft {
   readonly type: EventType;
   readonly body: string;
   readonly salt: Uint8Array;
-  readonly digest: Uint8Array;
-  readonly chain: Uint8Array;
-}
-
-/** An event as it is read back. `type` is the stored word, which a newer version may have written. */
-export interface Entry {
-  readonly seq: number;
-  readonly at: number;
-  readonly type: string;
-  readonly body: string;
-}
-
-/** An entry with its envelope. `salt` is null when the event was redacted. */
-export interface Envelope extends Entry {
-  readonly salt: Uint8Array | null;
-  readonly digest: Uint8Array;
-  readonly chain: Uint8Array;
-}
-
-/** One entry of a task's list of redactions: what the skeleton at `seq` must hash to. `n` counts from 1. */
-export interface Redaction {
-  readonly n: number;
-  readonly seq: number;
   readonly digest: Uint8Array;
   readonly chain: Uint8Array;
 }
@@ -90,13 +68,6 @@ export interface TaskRow {
   readonly nextTimerAt: number | null;
   /** As in a claim. Null once the task has ended. */
   readonly restoredFrom: number | null;
-}
-
-/** What `check` found. `seq` is null where the fault is not at one event. */
-export interface Finding {
-  readonly taskId: string;
-  readonly seq: number | null;
-  readonly what: string;
 }
 
 export interface StoreStats {

@@ -8,7 +8,7 @@ import type { NewItem } from "../core/items.ts";
 import { projections, type Row, type TaskColumns } from "../core/project.ts";
 import { skeletonOf } from "../core/redact.ts";
 import { decodeEvent } from "../core/codec.ts";
-import { checkLog } from "./check-log.ts";
+import { checkLog } from "../core/check-log.ts";
 import { TAKE_BYTES, TAKE_ITEMS } from "./limits.ts";
 import { definitionHash, nodeHasher } from "./node-hasher.ts";
 import type {

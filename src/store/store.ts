@@ -1,20 +1,13 @@
 // PORT: where logs live. One interface and one contract suite (store.contract.ts) for every adapter.
 // An adapter keeps what it is given and guards it; it never interprets an event.
+import type { Finding } from "../core/check-log.ts";
+import type { Entry, Envelope, Redaction } from "../core/envelope.ts";
 import type { NewItem } from "../core/items.ts";
 import type { Row, TaskColumns } from "../core/project.ts";
-import type {
-  Bundle,
-  Definition,
-  Draft,
-  Entry,
-  Envelope,
-  Finding,
-  InboxEntry,
-  Redaction,
-  StoreStats,
-  TaskRow,
-} from "./kept.ts";
+import type { Bundle, Definition, Draft, InboxEntry, StoreStats, TaskRow } from "./kept.ts";
 
+export type { Finding } from "../core/check-log.ts";
+export type { Entry, Envelope, Redaction } from "../core/envelope.ts";
 export type * from "./kept.ts";
 
 /**

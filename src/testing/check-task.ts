@@ -6,7 +6,7 @@ import { apply, fold } from "../core/fold.ts";
 import type { ModelRequest } from "../core/request.ts";
 import type { Reducers, TaskState } from "../core/state.ts";
 import { encodeState } from "../runner/snapshot.ts";
-import { checkLog } from "../store/check-log.ts";
+import { checkLog } from "../core/check-log.ts";
 import { nodeHasher } from "../store/node-hasher.ts";
 import type { Store } from "../store/store.ts";
 import { requestFaults } from "./request-faults.ts";

@@ -49,7 +49,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "re-run a started write",
-    file: "src/core/decide.ts",
+    file: "src/core/recovery.ts",
     find: "      if (changesOutside(call)) orders.push({ callId: call.id, order: recoveryOf(state, call, facts) });",
     replace: '      if (changesOutside(call)) orders.push({ callId: call.id, order: "rerun" });',
   },

@@ -9,7 +9,7 @@ import { buildPrefix, buildRequest, type ToolDefinition } from "../../src/core/r
 import type { Reducers, TaskState } from "../../src/core/state.ts";
 import type { Plugin } from "../../src/plugins/plugin.ts";
 import type { RunEnd } from "../../src/runner/runner.ts";
-import { checkLog } from "../../src/store/check-log.ts";
+import { checkLog } from "../../src/core/check-log.ts";
 import { nodeHasher } from "../../src/store/node-hasher.ts";
 import type { Clock, Store } from "../../src/store/store.ts";
 import { TASK, type Harness } from "../../src/testing/harness.ts";

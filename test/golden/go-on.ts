@@ -2,7 +2,7 @@
 // with the same tools. What is wrong afterwards is returned.
 import { toHex } from "../../src/core/envelope.ts";
 import { callId, fold } from "../../src/core/fold.ts";
-import { MAX_DISPATCHES } from "../../src/core/decide.ts";
+import { MAX_DISPATCHES } from "../../src/core/recovery.ts";
 import type { EventOf, Recorded } from "../../src/core/events.ts";
 import type { NewItem } from "../../src/core/items.ts";
 import type { Clock, Envelope, Store } from "../../src/store/store.ts";

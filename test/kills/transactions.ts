@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { fileURLToPath } from "node:url";
-import { checkLog } from "../../src/store/check-log.ts";
+import { checkLog } from "../../src/core/check-log.ts";
 import { nodeHasher } from "../../src/store/node-hasher.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createLog, temporaryFolder } from "../sqlite/log-writer.ts";

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { checkLog } from "../../src/store/check-log.ts";
+import { checkLog } from "../../src/core/check-log.ts";
 import { nodeHasher } from "../../src/store/node-hasher.ts";
 import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import { createPlace, lines } from "../cli/perdure.ts";

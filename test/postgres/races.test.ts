@@ -1,6 +1,6 @@
 // Many connections at once: nothing is lost, doubled or left half-done, and nobody waits for ever.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { checkLog } from "../../src/store/check-log.ts";
+import { checkLog } from "../../src/core/check-log.ts";
 import { nodeHasher } from "../../src/store/node-hasher.ts";
 import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkLog } from "../../src/store/check-log.ts";
+import { checkLog } from "../../src/core/check-log.ts";
 import { nodeHasher } from "../../src/store/node-hasher.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { Claim, Store } from "../../src/store/store.ts";

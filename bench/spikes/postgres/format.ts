@@ -10,7 +10,7 @@ import { FIRST_CHAIN, sealEvents, type SealedEvent } from "../../../src/core/env
 import type { Event } from "../../../src/core/events.ts";
 import { apply, createState } from "../../../src/core/fold.ts";
 import { applyAndProject, columnsOf } from "../../../src/core/project.ts";
-import { checkLog } from "../../../src/store/check-log.ts";
+import { checkLog } from "../../../src/core/check-log.ts";
 import { nodeHasher } from "../../../src/store/node-hasher.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { Envelope, Seal } from "../../../src/store/store.ts";

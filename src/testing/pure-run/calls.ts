@@ -1,5 +1,6 @@
 // The pure run's tools: calls that succeed, fail, are lost, park, or go on in the background.
-import type { Recovery, Settled } from "../../core/decide.ts";
+import type { Settled } from "../../core/decide.ts";
+import type { Recovery } from "../../core/recovery.ts";
 import type { Call } from "../../core/state.ts";
 import { core, finished, recorded, started } from "../given.ts";
 import { append, post, settle, takeOver, type PureRun } from "./run.ts";

@@ -1,13 +1,13 @@
 // What must hold of a log and of the outside world after any run, whatever went wrong in it.
 import { CodecError, decodeEvent } from "../../core/codec.ts";
-import { MAX_DISPATCHES } from "../../core/decide.ts";
+import { MAX_DISPATCHES } from "../../core/recovery.ts";
 import type { Recorded } from "../../core/events.ts";
 import type { Item } from "../../core/items.ts";
 import { apply, createState, fold } from "../../core/fold.ts";
 import { applyAndProject, asStored, columnsOf, type Row } from "../../core/project.ts";
 import type { Reducers, TaskState } from "../../core/state.ts";
 import { isEqualJson } from "../../core/equal.ts";
-import { checkLog } from "../../store/check-log.ts";
+import { checkLog } from "../../core/check-log.ts";
 import { nodeHasher } from "../../store/node-hasher.ts";
 import type { Store } from "../../store/store.ts";
 import { requestFaults } from "../request-faults.ts";
