@@ -1,15 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { text } from "../core/messages.ts";
-import { ModelError, type Model, type ModelErrorClass, type ModelReply } from "../model/model.ts";
+import { ModelError, type Model, type ModelReply } from "../model/model.ts";
 import { call } from "../testing/given.ts";
 import { at, before } from "../testing/fault-plans.ts";
 import { TASK, createHarness, runHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import type { RunnerPorts } from "./ports.ts";
 import { lines } from "../testing/printed-log.ts";
-import { hang, tries, type Answer } from "../testing/scripted-answers.ts";
-
-const fails = (errorClass: ModelErrorClass, more: ConstructorParameters<typeof ModelError>[2] = {}): ModelError =>
-  new ModelError(errorClass, `it says ${errorClass}`, more);
+import { fails, hang, tries, type Answer } from "../testing/scripted-answers.ts";
 
 const reply = (more: Partial<ModelReply>): ModelReply => ({
   message: { parts: [text("Hello.")] },
@@ -115,7 +112,7 @@ describe("a failed attempt", () => {
   it("is made again by another process after its pause, when the first dies in it", async () => {
     const harness = await createHarness({ script: [tries(fails("rate_limited", { retryAfterMs: 60_000 }), "Hello.")] });
     const first = harness.start();
-    await harness.until(() => harness.appends.length === 3);
+    await harness.until(() => harness.appends.length === 2);
     harness.system.scheduler.crash(first.actor);
     await harness.rest();
     expect(shorten(await harness.log(4))).toBe(
@@ -134,7 +131,7 @@ describe("a failed attempt", () => {
   it("ends its pause early for an interrupt", async () => {
     const harness = await createHarness({ script: [fails("rate_limited", { retryAfterMs: 3_600_000 })] });
     harness.start();
-    await harness.until(() => harness.appends.length === 3);
+    await harness.until(() => harness.appends.length === 2);
     const posted = harness.now;
     await harness.post({ type: "Interrupt" });
     await harness.rest();
@@ -150,7 +147,7 @@ describe("a failed attempt", () => {
   it("lets a message join before the next one", async () => {
     const harness = await createHarness({ script: [tries(fails("rate_limited", { retryAfterMs: 60_000 }), "Hello.")] });
     harness.start();
-    await harness.until(() => harness.appends.length === 3);
+    await harness.until(() => harness.appends.length === 2);
     await harness.post({ type: "Say", text: "one more thing" });
     await harness.rest();
     expect(shorten(await harness.log(5))).toBe(
@@ -411,7 +408,7 @@ describe("a model call in flight", () => {
   it("is aborted by what came right before its announcement, though no hint told of it", async () => {
     const harness: Harness = await createHarness({
       script: [tries(hang, "Hello.")],
-      plan: before("store.append", 2, () => harness.post({ type: "Interrupt" })),
+      plan: before("store.append", 1, () => harness.post({ type: "Interrupt" })),
       hints: false,
     });
     harness.start();

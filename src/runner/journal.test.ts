@@ -32,7 +32,7 @@ const undisturbed = lines(`
 `);
 
 describe("an append whose answer is lost", () => {
-  it.each([1, 2, 3, 4, 5, 6, 7])("is recognised as its own when it is sent again: append %i", async (nth) => {
+  it.each([1, 2, 3, 4, 5, 6])("is recognised as its own when it is sent again: append %i", async (nth) => {
     const harness = await runHarness({ ...task, plan: at("store.append", "lose_answer", nth) });
     expect(await harness.log()).toBe(undisturbed);
     expect(harness.processes).toHaveLength(1);
@@ -43,7 +43,7 @@ describe("an append whose answer is lost", () => {
   it("is recognised also when the log cannot be read at first", async () => {
     const harness = await runHarness({
       ...task,
-      plan: both(at("store.append", "lose_answer", 5), at("store.read", "fail", 1)),
+      plan: both(at("store.append", "lose_answer", 4), at("store.read", "fail", 1)),
     });
     expect(await harness.log()).toBe(undisturbed);
     expect(harness.claims).toHaveLength(1);
@@ -53,8 +53,8 @@ describe("an append whose answer is lost", () => {
     const harness: Harness = await createHarness({
       ...task,
       plan: both(
-        before("store.append", 5, () => harness.post({ type: "Interrupt" })),
-        at("store.append", "lose_answer", 5),
+        before("store.append", 4, () => harness.post({ type: "Interrupt" })),
+        at("store.append", "lose_answer", 4),
       ),
     });
     harness.start();
@@ -72,7 +72,7 @@ describe("an append whose answer is lost", () => {
 });
 
 describe("an append that fails", () => {
-  it.each([1, 2, 3, 4, 5, 6, 7])("is sent again: append %i", async (nth) => {
+  it.each([1, 2, 3, 4, 5, 6])("is sent again: append %i", async (nth) => {
     const harness = await runHarness({ ...task, plan: at("store.append", "fail", nth) });
     expect(await harness.log()).toBe(undisturbed);
     expect(harness.claims).toHaveLength(1);
@@ -107,7 +107,7 @@ describe("an append that fails", () => {
     const harness: Harness = await createHarness({
       tools: [toolOf("look", "read"), slow],
       script: [[call("slow"), call("look")], "It is done."],
-      plan: ({ port }) => (port === "store.append" && harness.appends.length === 3 ? "fail" : null),
+      plan: ({ port }) => (port === "store.append" && harness.appends.length === 2 ? "fail" : null),
       restarts: false,
       limits: { leaseMs: 60_000 },
     });
@@ -174,7 +174,7 @@ describe("an inbox that moves on", () => {
   };
 
   it("refuses the Waiting: what came is taken with the reply that was pending", async () => {
-    const harness = await meanwhile("store.append", 3, { type: "Say", text: "wait" });
+    const harness = await meanwhile("store.append", 2, { type: "Say", text: "wait" });
     expect(await harness.log(4)).toBe(
       lines(`
         5 ModelCalled model=script request_hash=A
@@ -185,9 +185,8 @@ describe("an inbox that moves on", () => {
         10 Waiting on=input outcome=completed detail={answer: "Hello again."}
       `),
     );
-    expect(harness.appends.slice(2)).toEqual([
-      ["ModelReplied", "InputTaken"],
-      ["ModelCalled"],
+    expect(harness.appends.slice(1)).toEqual([
+      ["ModelReplied", "InputTaken", "ModelCalled"],
       ["ModelReplied", "Waiting"],
     ]);
   });
@@ -209,7 +208,7 @@ describe("an inbox that moves on", () => {
   });
 
   it("refuses the end of a one-shot, which goes on with what was said", async () => {
-    const harness = await meanwhile("store.append", 3, { type: "Say", text: "wait" }, { mode: "oneShot" });
+    const harness = await meanwhile("store.append", 2, { type: "Say", text: "wait" }, { mode: "oneShot" });
     expect(await harness.log(4)).toBe(
       lines(`
         5 ModelCalled model=script request_hash=A

@@ -39,6 +39,14 @@ export interface Start {
   readonly revision: number;
 }
 
+export interface JournalClaim {
+  readonly lease: Lease;
+  readonly fence: number;
+  /** The inbox's last seq at the claim. */
+  readonly inboxSeq: number;
+  readonly refold: () => Promise<Start>;
+}
+
 /** What a plugin made, and of which words. */
 export interface Made {
   /** The revision under which it looked at the state, if it did: from another one on, it may quote what is gone. */
@@ -93,8 +101,8 @@ type Ports = Pick<RunnerPorts, "store" | "hasher" | "random" | "clock" | "limits
 export class Journal {
   state: TaskState;
   revision: number;
-  /** The inbox's last seq, as far as the newest commit told. */
-  inboxSeq = 0;
+  /** The inbox's last seq, as far as the claim or the newest commit told. */
+  inboxSeq: number;
   timerDue = false;
   /** Seqs and bytes appended in this claim: what a snapshot is measured by. */
   appendedBytes = 0;
@@ -113,12 +121,7 @@ export class Journal {
   #definitions: Definition[] = [];
   #failed: FoldFailed | undefined;
 
-  constructor(
-    ports: Ports,
-    reducers: Reducers,
-    claim: { readonly lease: Lease; readonly fence: number; readonly refold: () => Promise<Start> },
-    start: Start,
-  ) {
+  constructor(ports: Ports, reducers: Reducers, claim: JournalClaim, start: Start) {
     this.#ports = ports;
     this.#reducers = reducers;
     this.#lease = claim.lease;
@@ -128,11 +131,16 @@ export class Journal {
     this.#seq = start.state.seq;
     this.state = start.state;
     this.revision = start.revision;
-    this.inboxSeq = start.state.inboxTaken;
+    this.inboxSeq = claim.inboxSeq;
   }
 
   get hasPending(): boolean {
     return this.#pending.length > 0;
+  }
+
+  /** An InputTaken is pending: its items are not consumed yet. */
+  get hasTaken(): boolean {
+    return this.#taken !== undefined;
   }
 
   /** The last seq that is certainly in the log. */

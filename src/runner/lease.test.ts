@@ -80,7 +80,7 @@ describe("a lease", () => {
 describe("a process that stalls before a dispatch", () => {
   it("renews first, when it can, and then dispatches", async () => {
     // The answer of the append comes after more than half a lease.
-    const harness = await createHarness({ ...task, limits: { leaseMs: 30_000 }, plan: at("store.append", "delay", 3) });
+    const harness = await createHarness({ ...task, limits: { leaseMs: 30_000 }, plan: at("store.append", "delay", 2) });
     harness.start();
     await harness.rest();
     expect(harness.ran).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("a process that stalls before a dispatch", () => {
   it("starts nothing when it cannot renew, and stops; another finds what it announced", async () => {
     const harness = await createHarness({
       ...task,
-      plan: both(cutOffAfter("model.stream", "store.renew", "store.claim"), at("store.append", "delay", 3)),
+      plan: both(cutOffAfter("model.stream", "store.renew", "store.claim"), at("store.append", "delay", 2)),
     });
     harness.start();
     await harness.until(() => harness.ends.length > 0);
@@ -118,7 +118,7 @@ describe("a process that stalls before a dispatch", () => {
   it("is refused its append once another holds the task", async () => {
     const harness = await createHarness({
       ...task,
-      plan: both(cutOffAfter("model.stream", "store.renew", "store.claim"), at("store.append", "delay", 3)),
+      plan: both(cutOffAfter("model.stream", "store.renew", "store.claim"), at("store.append", "delay", 2)),
     });
     harness.start();
     harness.start();

@@ -71,7 +71,7 @@ describe("a read that was started and has no result", () => {
     const harness = await createHarness({
       tools: [toolOf("look", "read"), hanging],
       script: [[call("look"), call("list")], "It is done."],
-      plan: at("store.append", "crash_after", 4),
+      plan: at("store.append", "crash_after", 3),
     });
     harness.start();
     await harness.rest();
@@ -144,7 +144,7 @@ describe("a write that was started and has no result", () => {
   it("keeps a Resolve that comes at once, and settles one lease after it was found unknown", async () => {
     const harness = await crashed(toolOf("send", "write"));
     await harness.post({ type: "Resolve", callId: "c6_0", outcome: "done", verification: "I saw it arrive." });
-    await harness.until(() => harness.appends.length === 5);
+    await harness.until(() => harness.appends.length === 4);
     expect(await harness.log(9)).toBe(
       lines(`
         10 InputTaken items=[Resolve {callId: c6_0, outcome: done, verification: "I saw it arrive."}] through=2
@@ -538,7 +538,7 @@ describe("an idempotent write", () => {
       script: [[call("pay")], "It is done."],
       plan: both(
         at("tool.pay", "crash_after"),
-        before("store.append", 4, () => harness.post({ type: "Interrupt" })),
+        before("store.append", 3, () => harness.post({ type: "Interrupt" })),
       ),
     });
     harness.start();

@@ -6,7 +6,7 @@ import { call } from "../testing/given.ts";
 import { before, both } from "../testing/fault-plans.ts";
 import { createHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import { lines } from "../testing/printed-log.ts";
-import { hang, tries } from "../testing/scripted-answers.ts";
+import { fails, hang, tries } from "../testing/scripted-answers.ts";
 
 const SECRET = "swordfish";
 
@@ -71,23 +71,25 @@ describe("a redaction while a turn runs", () => {
   });
 
   it("before a model call makes the request anew, without the words", async () => {
-    const harness = await redacted(2);
-    expect(await harness.log(4)).toBe(
+    const harness = await redacted(3, { script: [tries(fails("overloaded"), [call("send")]), "It is done."] });
+    expect((await harness.log(4)).replaceAll(/(model_failed) .*/g, "$1")).toBe(
       lines(`
         5 ModelCalled model=script request_hash=A
-        6 ModelReplied tool_use send {} stop_reason=tool_use
-        7 ToolStarted c6_0 send {}
-        8 ToolFinished c6_0 "send is done"
-        9 ModelCalled model=script request_hash=B
-        10 ModelReplied "It is done." stop_reason=end_turn
-        11 Waiting on=input outcome=completed detail={answer: "It is done."}
+        6 ExtensionRecorded core/model_failed
+        7 ModelCalled model=script request_hash=B attempt=2
+        8 ModelReplied tool_use send {} stop_reason=tool_use
+        9 ToolStarted c8_0 send {}
+        10 ToolFinished c8_0 "send is done"
+        11 ModelCalled model=script request_hash=C
+        12 ModelReplied "It is done." stop_reason=end_turn
+        13 Waiting on=input outcome=completed detail={answer: "It is done."}
       `),
     );
     await expectGone(harness);
   });
 
   it("drops a reply that is not yet appended, and asks again without the words", async () => {
-    const harness = await redacted(3, {
+    const harness = await redacted(2, {
       script: [tries([call("send", { to: SECRET })], [call("send")]), "It is done."],
     });
     expect(await harness.log(4)).toBe(
@@ -110,7 +112,7 @@ describe("a redaction while a turn runs", () => {
   });
 
   it("keeps a result that is not yet appended: it happened, once", async () => {
-    const harness = await redacted(4);
+    const harness = await redacted(3);
     expect(await harness.log(6)).toBe(
       lines(`
         7 ToolStarted c6_0 send {}
@@ -157,7 +159,7 @@ describe("a redaction while a turn runs", () => {
 
   it.each(["read", "internal"] as const)("runs a %s call again that looked at what is gone since", async (effect) => {
     const { ran, ...more } = quoting(effect);
-    const harness = await redacted(4, more);
+    const harness = await redacted(3, more);
     expect(await harness.log(6)).toBe(
       lines(`
         7 ToolStarted c6_0 quote {}
@@ -177,7 +179,7 @@ describe("a redaction while a turn runs", () => {
 
   it("leaves a gap for the result of a write that looked at what is gone since: it happened, once", async () => {
     const { ran, ...more } = quoting("write");
-    const harness = await redacted(4, more);
+    const harness = await redacted(3, more);
     expect(await harness.log(6)).toBe(
       lines(`
         7 ToolStarted c6_0 quote {}
@@ -197,7 +199,7 @@ describe("a redaction while a turn runs", () => {
     const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
     const { ran, plugins } = quoting("read", held);
     const script = [[call("look"), call("quote")], "It is done."];
-    const harness = await redacted(4, { plugins, script }, () => release(undefined));
+    const harness = await redacted(3, { plugins, script }, () => release(undefined));
     expect(await harness.log(6)).toBe(
       lines(`
         7 ToolStarted c6_0 look {}
@@ -235,7 +237,7 @@ describe("a redaction while a turn runs", () => {
         },
       },
     };
-    const harness = await redacted(4, {
+    const harness = await redacted(3, {
       plugins: [notes],
       script: [[call("send")], "It is done."],
       tools: [
@@ -258,7 +260,7 @@ describe("a redaction while a turn runs", () => {
   });
 
   it("drops the result of a call whose reply is dropped with it", async () => {
-    const harness = await redacted(3, { script: [tries([call("fly"), call("send")], [call("send")]), "It is done."] });
+    const harness = await redacted(2, { script: [tries([call("fly"), call("send")], [call("send")]), "It is done."] });
     expect(await harness.log(4)).toBe(
       lines(`
         5 ModelCalled model=script request_hash=A
@@ -276,7 +278,7 @@ describe("a redaction while a turn runs", () => {
   });
 
   it("before the Waiting drops the answer, and asks again", async () => {
-    const harness = await redacted(3, { script: [tries(`You said ${SECRET}.`, "You said something.")] });
+    const harness = await redacted(2, { script: [tries(`You said ${SECRET}.`, "You said something.")] });
     expect(await harness.log(4)).toBe(
       lines(`
         5 ModelCalled model=script request_hash=A
@@ -289,7 +291,7 @@ describe("a redaction while a turn runs", () => {
   });
 
   it("before the end of a one-shot drops the answer, and asks again", async () => {
-    const harness = await redacted(3, {
+    const harness = await redacted(2, {
       mode: "oneShot",
       script: [tries(`You said ${SECRET}.`, "You said something.")],
     });
@@ -309,7 +311,7 @@ describe("a redaction while a turn runs", () => {
     const harness: Harness = await createHarness({
       tools: [slow],
       script: [[call("send")], "It is done."],
-      plan: before("store.append", 4, () => redact(harness)),
+      plan: before("store.append", 3, () => redact(harness)),
     });
     await harness.post({ type: "Say", text: SECRET });
     const { worker } = harness.start();
@@ -333,8 +335,8 @@ describe("a redaction while a turn runs", () => {
       tools: [toolOf("send", "write")],
       script: [[call("send", { to: SECRET })], "It is done."],
       plan: both(
-        before("store.append", 3, () => harness.post({ type: "Say", text: "wait" })),
-        before("store.append", 4, () => redact(harness)),
+        before("store.append", 2, () => harness.post({ type: "Say", text: "wait" })),
+        before("store.append", 3, () => redact(harness)),
       ),
     });
     harness.start();

@@ -14,7 +14,7 @@ describe("between the announcement of a write and its dispatch", () => {
     const harness: Harness = await createHarness({
       tools: [toolOf("send", "write")],
       script: [[call("send")], "It is done."],
-      plan: before("store.append", 3, () => harness.post(item)),
+      plan: before("store.append", 2, () => harness.post(item)),
       ...more,
     });
     harness.start();
@@ -120,7 +120,7 @@ describe("between the announcement of a write and its dispatch", () => {
       script: [[call("look")], "It is done."],
       plan: both(
         at("tool.look", "crash_after"),
-        before("store.append", 4, () => harness.post({ type: "Interrupt" })),
+        before("store.append", 3, () => harness.post({ type: "Interrupt" })),
       ),
     });
     harness.start();
@@ -160,7 +160,7 @@ describe("calls of one reply", () => {
         15 Waiting on=input outcome=completed detail={answer: "It is done."}
       `),
     );
-    expect(harness.appends.slice(2, 6)).toEqual([
+    expect(harness.appends.slice(1, 5)).toEqual([
       ["ModelReplied", "ToolStarted", "ToolStarted", "ToolStarted"],
       ["ToolFinished"],
       ["ToolFinished"],
@@ -226,8 +226,7 @@ describe("calls of one reply", () => {
       ["ExtensionRecorded", "ToolFinished", "ModelCalled"],
     ];
     expect(harness.appends).toEqual([
-      ["ExtensionRecorded", "ExtensionRecorded", "InputTaken"],
-      ["ModelCalled"],
+      ["ExtensionRecorded", "ExtensionRecorded", "InputTaken", "ModelCalled"],
       ...cycle,
       ...cycle,
       ...cycle,

@@ -36,8 +36,7 @@ describe("a task that reads a file and answers", () => {
       `),
     );
     expect(harness.appends).toEqual([
-      ["ExtensionRecorded", "ExtensionRecorded", "InputTaken"],
-      ["ModelCalled"],
+      ["ExtensionRecorded", "ExtensionRecorded", "InputTaken", "ModelCalled"],
       ["ModelReplied", "ToolStarted"],
       ["ExtensionRecorded", "ToolFinished", "ModelCalled"],
       ["ModelReplied", "Waiting"],

@@ -83,7 +83,7 @@ const createRun = (
   const journal = new Journal(
     ports,
     agent.reducers,
-    { lease, fence: claim.fence, refold: () => refold(ports, run, claim, agent) },
+    { lease, fence: claim.fence, inboxSeq: claim.inboxSeq, refold: () => refold(ports, run, claim, agent) },
     { state, chain: claim.chain, revision: claim.revision },
   );
   const run: Run = {
@@ -183,6 +183,10 @@ const loop = async (run: Run, snapshots: Snapshotting): Promise<RunEnd> => {
     ({ revision } = run.journal);
     try {
       const step = decide(stateOf(run), await factsOf(run));
+      if (run.journal.hasTaken && step.do !== "CallModel") {
+        await run.journal.commit();
+        continue;
+      }
       const rests = step.do === "Wait" || step.do === "End";
       if (run.stop.aborted && !rests) return await stopRun(run);
       const ended = await perform(run, step);

@@ -38,7 +38,10 @@ const configRecords = (run: Run, items: readonly Item[]): Event[] =>
       : [],
   );
 
-/** Appends InputTaken for what the inbox holds now; nothing when it holds nothing. */
+/**
+ * Adds InputTaken for what the inbox holds now; nothing when it holds nothing. It commits before any other step but a model
+ * call, which is announced in the same append: until then the items are as untaken as they were.
+ */
 export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promise<void> => {
   const { taskId, fence } = run.claim;
   const taken = stateOf(run).inboxTaken;
@@ -51,7 +54,7 @@ export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promi
   }
   const items = await itemsOf(run, entries, loaded !== undefined);
   run.journal.add({ type: "InputTaken", items, through: last.seq }, ...configRecords(run, items));
+  run.journal.timerDue = false;
   run.watch.took(last.seq);
   run.contextFull = false;
-  await run.journal.commit();
 };

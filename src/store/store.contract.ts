@@ -1009,6 +1009,7 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         const claim = await hold(log);
         expect(claim.inbox).toHaveLength(TAKE_ITEMS);
         expect(claim.inbox.at(-1)?.seq).toBe(TAKE_ITEMS);
+        expect(claim.inboxSeq).toBe(TAKE_ITEMS + 2);
         await append(log, claim, [told("taken")], { taken: TAKE_ITEMS });
         expect(seqs(await untaken(log, claim))).toEqual([TAKE_ITEMS + 1, TAKE_ITEMS + 2]);
       });

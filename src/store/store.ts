@@ -172,7 +172,10 @@ export interface Claim {
   readonly snapshot: Snapshot | null;
   /** The log after the snapshot, or all of it, in order of seq. */
   readonly entries: readonly Entry[];
+  /** As much of the inbox as one take holds. */
   readonly inbox: readonly InboxEntry[];
+  /** The inbox's last seq: greater than that of `inbox`'s last entry where it holds more. */
+  readonly inboxSeq: number;
 }
 
 /** The claim's holder gives it back.

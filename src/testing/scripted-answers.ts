@@ -1,7 +1,7 @@
 // What a scripted model of a test answers: words, calls, whole replies, failures, or functions that make them.
 import { text, type CallPart } from "../core/messages.ts";
 import type { ModelRequest } from "../core/request.ts";
-import { ModelError, type ModelContext, type ModelReply } from "../model/model.ts";
+import { ModelError, type ModelContext, type ModelErrorClass, type ModelReply } from "../model/model.ts";
 
 /** What a scripted model is asked. `sleep` takes virtual time and rejects when its signal is aborted. */
 export interface Asked {
@@ -29,6 +29,12 @@ export const hang: Answer = async ({ signal, sleep }) => {
   await sleep(3_600_000).catch(() => undefined);
   return new ModelError(signal.aborted ? "aborted" : "network", "aborted");
 };
+
+/** An attempt that the provider refuses. */
+export const fails = (
+  errorClass: ModelErrorClass,
+  more: ConstructorParameters<typeof ModelError>[2] = {},
+): ModelError => new ModelError(errorClass, `it says ${errorClass}`, more);
 
 /** Replies by number (from 0). A script that is over answers `done`. */
 export type Script = readonly (Answer | Tries)[];

@@ -108,7 +108,8 @@ const load = (state: State, task: StoredTask, versions: ClaimParams["snapshotVer
   const entries = events.slice(snapshot?.seq ?? 0).map(({ seq, at, type, content }) => {
     return { seq, at, type, body: openText(state.seal, taskId, content) };
   });
-  return { snapshot, entries, inbox: openInbox(state, task) };
+  const inbox = openInbox(state, task);
+  return { snapshot, entries, inbox, inboxSeq: task.inboxSeq };
 };
 
 export const claim = (state: State, params: ClaimParams): Claim | null => {

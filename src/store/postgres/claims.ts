@@ -32,7 +32,7 @@ const LOAD = `WITH t AS MATERIALIZED (SELECT * FROM perdure.tasks WHERE task = $
     WHERE task = $1 AND version = $2 AND revision = (SELECT revision FROM t))
   SELECT ${String(TASK)} AS what, last_seq AS seq, revision::bigint AS at, 0::smallint AS type, json_build_object(
     'chain', encode(head, 'hex'), 'secret', (SELECT encode(secret, 'hex') FROM perdure.secrets WHERE task = $1),
-    'epoch', place.epoch, 'version', version,
+    'epoch', place.epoch, 'version', version, 'inbox_seq', inbox_seq,
     'restored', (SELECT min(backup_at) FROM perdure.restores r WHERE r.epoch > t.epoch),
     'holds', (SELECT count FROM perdure.holds WHERE task = $1 AND build = $3))::text AS body FROM t, perdure.place
   UNION ALL SELECT ${String(SNAPSHOT)}, seq, revision, 0, encode(bytes, 'base64') FROM s
@@ -48,6 +48,7 @@ interface LoadedTask {
   readonly secret: string | null;
   readonly epoch: number;
   readonly version: number;
+  readonly inbox_seq: number;
   readonly restored: number | null;
   readonly holds: number | null;
 }
@@ -101,6 +102,7 @@ const load = async (
       return { seq, at, type: nameOf(code), body: bodyText(connection, taskId, body, plain) };
     }),
     inbox: takeOf(connection, taskId, rows.filter(([what]) => what === ITEM).map(itemOf)),
+    inboxSeq: task.inbox_seq,
   };
 };
 

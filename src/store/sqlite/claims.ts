@@ -107,6 +107,7 @@ export const load = (connection: Connection, taken: Taken, params: ClaimParams):
     secret: secretOf(connection, row.task),
     entries: readEntries(connection, row, { after: snapshot?.seq }),
     inbox: untaken(connection, row),
+    inboxSeq: row.inboxSeq,
   };
 };
 
