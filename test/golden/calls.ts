@@ -150,7 +150,7 @@ const denied: Scenario = {
       [call("send"), call("post")],
     ],
   }),
-  plan: (harness) => before("store.append", 7, () => harness().post({ type: "Steer", text: "enough" })),
+  plan: (harness) => before("store.append", 6, () => harness().post({ type: "Steer", text: "enough" })),
   play: startAndRest,
 };
 

@@ -44,7 +44,7 @@ const redactedMidTurn: Scenario = {
     tools: [toolOf("look", "read"), toolOf("send", "write", { execute: () => `sent ${SECRET}` })],
     script: [[call("look"), call("send", { text: SECRET })], "It is done."],
   }),
-  plan: (harness) => before("store.append", 4, () => redact(harness())),
+  plan: (harness) => before("store.append", 3, () => redact(harness())),
   play: startAndRest,
 };
 

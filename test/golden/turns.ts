@@ -111,9 +111,9 @@ const steered: Scenario = {
   }),
   plan: (harness) =>
     both(
-      before("store.append", 3, () => harness().post({ type: "Steer", text: "do not send it" })),
-      before("store.append", 6, () => harness().post({ type: "Steer", text: "be brief" }, "person:bob")),
-      before("store.append", 7, () => harness().post({ type: "Say", text: "by the way" })),
+      before("store.append", 2, () => harness().post({ type: "Steer", text: "do not send it" })),
+      before("store.append", 5, () => harness().post({ type: "Steer", text: "be brief" }, "person:bob")),
+      before("store.append", 6, () => harness().post({ type: "Say", text: "by the way" })),
     ),
   play: startAndRest,
 };
