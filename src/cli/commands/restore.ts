@@ -1,6 +1,7 @@
 // perdure restore: a database from a backup. Nothing goes on by itself in it.
 import { resolve } from "node:path";
-import { restoreDatabase, type Restored } from "../../store/sqlite/restore.ts";
+import type { Restored } from "../../store/backup.ts";
+import { restoreDatabase } from "../../store/sqlite/restore.ts";
 import { defineCommand } from "../command.ts";
 import { counted, findingLine, requireFile, verifyStore } from "../database.ts";
 import type { Program } from "../program.ts";
