@@ -113,6 +113,10 @@ DECLARE
   level bigint;
   due bigint;
 BEGIN
+  moved := perdure.is_moved();
+  IF moved THEN
+    RETURN;
+  END IF;
   now := coalesce(p_clock[1], perdure.clock_ms());
   lease_now := coalesce(p_clock[2], now);
   lanes := perdure.served_lanes(p_offers, p_queues);
@@ -137,10 +141,6 @@ BEGIN
       FOR NO KEY UPDATE;
   END IF;
   IF found_task IS NULL THEN
-    RETURN;
-  END IF;
-  moved := perdure.is_moved();
-  IF moved THEN
     RETURN;
   END IF;
   principal := found_owner;
