@@ -254,6 +254,10 @@ test("a role that may not ask for the cluster works, and compares nothing; one t
     { here: string },
   ];
   expect(await known()).toEqual([{ system_id: here }]);
+  // What it owns it may back up and restore.
+  const file = join(temporaryFolder(), "b");
+  await backupDatabase({ url, to: file });
+  await expect(restoreDatabase({ url, from: file, replace: true })).resolves.toMatchObject({ epoch: 2, findings: [] });
   await database.query(`DROP OWNED BY ${role} CASCADE`);
   await database.query(`DROP ROLE ${role}`);
 });
