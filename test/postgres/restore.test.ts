@@ -5,6 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { checkTask } from "../../src/client/check-task.ts";
+import { nodeHasher } from "../../src/store/node-hasher.ts";
 import { backupDatabase, backupErasures } from "../../src/store/postgres/backup.ts";
 import { BackupReader, BackupWriter } from "../../src/store/postgres/backup-file.ts";
 import { migrations } from "../../src/store/postgres/migrate.ts";
@@ -107,6 +109,25 @@ test("a backup of an older schema is brought up; one of a newer is refused with 
     expect((await store.claim(claiming({ taskId })))?.entries).toHaveLength(2);
   });
   expect(await database.query("SELECT version FROM perdure.place")).toEqual([{ version: migrations.length }]);
+});
+
+test("a fault of the database is found in its backup, which is kept; what is no text stops no check", async () => {
+  await using database = await createDatabase();
+  const file = join(temporaryFolder(), "b");
+  const [sick, well] = await withStore(database.url, async (store) => [await beginTask(store), await beginTask(store)]);
+  await database.query(
+    "UPDATE perdure.events SET body = '\\x00ff' WHERE seq = 2 AND task = (SELECT min(task) FROM perdure.tasks)",
+  );
+  const verify = async (store: Store) => {
+    const checked = await Promise.all(
+      [sick, well].map((taskId) => checkTask({ store, hasher: nodeHasher }, { taskId })),
+    );
+    return checked.flat().filter(({ what }) => what.includes("digest") || what.includes("chain"));
+  };
+  const faulty = [expect.objectContaining({ taskId: sick, seq: 2 })];
+  expect((await backupDatabase({ url: database.url, to: file, verify })).findings).toEqual(faulty);
+  const restored = await restoreDatabase({ url: database.url, from: file, replace: true, verify });
+  expect(restored.findings).toEqual(faulty);
 });
 
 test("numbers go on after those of the backup, and content is as it was: bytes, NUL and lone surrogates", async () => {
@@ -282,6 +303,10 @@ test("a database that was set back to a point in time begins its epoch by hand, 
   });
   const recovered = await recoverDatabase({ url, erasures });
   expect(recovered).toMatchObject({ epoch: 2, open: 1, erased: 1, aside: null, findings: [] });
+  // What was brought is the database's own from now on.
+  const copy = `${erasures} again`;
+  await backupErasures({ url, to: copy });
+  expect(readFileSync(copy, "utf8")).toBe(`${readFileSync(erasures, "utf8")}{"epoch":2}\n`);
   await withStore(url, async (store) => {
     const claim = await store.claim(claiming());
     expect(claim).toMatchObject({ taskId, restoredFrom: recovered.backupAt });
