@@ -1,23 +1,17 @@
-// Commands on the database file as a whole: it must be a file, and what a copy of it holds is checked log by log.
+// Commands on the database as a whole: what a copy of it holds is checked log by log.
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { checkTask } from "../client/check-task.ts";
 import { everyTask } from "../client/every-task.ts";
 import { nodeHasher } from "../store/node-hasher.ts";
 import type { Finding, Store } from "../store/store.ts";
+import { isPostgresUrl } from "../stores.ts";
 import { CommandError } from "./failure.ts";
 import type { Program } from "./program.ts";
 
-/** Throws CommandError for a database that is no file: its own tools back it up and restore it. */
-export const requireFile = (db: string): void => {
-  if (!/^[a-z]+:\/\//i.test(db)) return;
-  throw new CommandError(
-    "backup and restore work on SQLite files; a Postgres database has pg_dump and its own archives",
-  );
-};
-
+/** Throws CommandError for a file that is not there. */
 export const requireThere = ({ cwd }: Program, db: string): void => {
-  if (!existsSync(db)) throw new CommandError(`there is no database at ${relative(cwd, db)}`);
+  if (!isPostgresUrl(db) && !existsSync(db)) throw new CommandError(`there is no database at ${relative(cwd, db)}`);
 };
 
 /** All that is wrong with a store: its pages and counters, then each log. */

@@ -2,4 +2,4 @@
 // and in a schema of another name.
 import { postgresContract } from "./contract.ts";
 
-postgresContract("the Postgres store behind a pooler", { notify: false, schema: "other_name" });
+postgresContract("the Postgres store behind a pooler", { restores: "in place", notify: false, schema: "other_name" });

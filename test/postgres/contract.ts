@@ -1,7 +1,12 @@
 // The contract suite on the Postgres store: one database for all its tests, as one place that lives on.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
+import { backupDatabase, backupErasures } from "../../src/store/postgres/backup.ts";
 import type { DatabaseClock } from "../../src/store/postgres/connection.ts";
 import { openPostgresStore, type PostgresOptions } from "../../src/store/postgres/postgres-store.ts";
+import { restoreDatabase } from "../../src/store/postgres/restore.ts";
 import { storeContract } from "../../src/store/store.contract.ts";
 import type { Clock, Store } from "../../src/store/store.ts";
 import { createDatabase, withClient, type Database } from "./database.ts";
@@ -24,15 +29,27 @@ const databaseClock = (clock: Clock): DatabaseClock => {
   };
 };
 
+export interface Contract extends Omit<PostgresOptions, "url"> {
+  /** Where a backup is restored: in the place of what was backed up, or in a database of its own, with the journal brought. */
+  readonly restores: "in place" | "elsewhere";
+}
+
 /** Runs the suite on stores that are opened with these settings. */
-export const postgresContract = (name: string, settings: Omit<PostgresOptions, "url"> = {}): void => {
+export const postgresContract = (name: string, { restores, ...settings }: Contract): void => {
   const { schema = "perdure" } = settings;
   let database: Database;
+  const elsewhere: Database[] = [];
+  let folder: string;
+  let files = 0;
   let tests = 0;
   beforeAll(async () => {
     database = await createDatabase();
+    folder = mkdtempSync(join(tmpdir(), "perdure-backups-"));
   });
-  afterAll(() => database[Symbol.asyncDispose]());
+  afterAll(async () => {
+    for (const each of [database, ...elsewhere]) await each[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true });
+  });
 
   storeContract(name, async ({ clock, seal }) => {
     const stores: Store[] = [];
@@ -57,6 +74,22 @@ export const postgresContract = (name: string, settings: Omit<PostgresOptions, "
       const store = await openPostgresStore(options);
       stores.push(store);
       return store;
+    };
+    const close = async (): Promise<void> => {
+      for (const store of stores) await store.close();
+    };
+    const restore = async (from: string): Promise<void> => {
+      if (restores === "in place") {
+        await close();
+        await restoreDatabase({ ...options, from, replace: true });
+        return;
+      }
+      const erasures = join(folder, `${String((files += 1))}.erasures`);
+      await backupErasures({ ...options, to: erasures });
+      const other = await createDatabase();
+      elsewhere.push(other);
+      options.url = other.url;
+      await restoreDatabase({ ...options, from, erasures, replace: false });
     };
     return {
       store: await reopen(),
@@ -87,9 +120,15 @@ export const postgresContract = (name: string, settings: Omit<PostgresOptions, "
           }
           return Buffer.concat(held);
         }),
-      dispose: async () => {
-        for (const store of stores) await store.close();
+      backup: async () => {
+        const to = join(folder, `${String((files += 1))}.backup`);
+        await backupDatabase({ ...options, to });
+        return async () => {
+          await restore(to);
+          return reopen();
+        };
       },
+      dispose: close,
     };
   });
 };

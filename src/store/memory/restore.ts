@@ -1,9 +1,7 @@
 // Epochs: what a restore changes. A memory store cannot be backed up; this stands for one whose logs are a backup's.
+import { FENCES_OF_AN_EPOCH } from "../backup.ts";
 import { readyFrom } from "./inbox.ts";
 import { nowOf, type State, type StoredTask } from "./state.ts";
-
-/** More fences than were ever given out since the backup. */
-const FENCES = 2 ** 32;
 
 /** The time of the earliest backup that the task's log does not tell of; null if there is none, or the task has ended. */
 export const restoredFrom = (state: State, task: StoredTask): number | null => {
@@ -22,7 +20,7 @@ export const beginEpoch = (state: State, backupAt: number): void => {
   state.restores.set(state.epoch, backupAt);
   const now = nowOf(state);
   for (const task of state.tasks.values()) {
-    Object.assign(task, { lease: null, attempts: 0, fence: task.fence + FENCES });
+    Object.assign(task, { lease: null, attempts: 0, fence: task.fence + FENCES_OF_AN_EPOCH });
     if (!task.ended) task.readyAt = mayHaveGoneOn(task) ? now : readyFrom(task, now);
   }
 };

@@ -2,6 +2,7 @@
 // anything is loaded; the load is one statement, and so of one moment.
 import { StoreError, type Claim, type ClaimParams, type ReleaseParams, type Serving, type Store } from "../store.ts";
 import type { Connection } from "./connection.ts";
+import { comeHome } from "./epochs.ts";
 import { bodyText, takeOf, takeValues, type ItemRow } from "./inbox.ts";
 import { bodyColumn, namesOf } from "./log.ts";
 import { isUntranslatable } from "./refusal.ts";
@@ -19,6 +20,8 @@ interface Taken {
   readonly now: number;
   readonly priority: number;
   readonly principal: string;
+  /** The database is in another cluster than it was: nothing was taken. */
+  readonly moved: boolean | null;
 }
 
 const CLAIM = `SELECT * FROM perdure.claim($1::text, $2::bigint, $3::text[], $4::text, $5::text, $6::text[],
@@ -109,12 +112,19 @@ const load = async (
 export const claim = async (connection: Connection, params: ClaimParams): Promise<Claim | null> => {
   const { worker, leaseMs, offers, build, taskId, queues, served = {} } = params;
   const last = Object.fromEntries(Object.entries(served).map(([priority, owner]) => [priority, encodeText(owner)]));
-  const taken = await connection.first<Taken>(
-    CLAIM,
-    ...[encodeText(worker), leaseMs, offers.map(encodeText), encodeText(build)],
-    ...[taskId === undefined ? null : encodeText(taskId), queues?.map(encodeText) ?? null],
-    ...[JSON.stringify(last), connection.clock],
-  );
+  const take = (): Promise<Taken | undefined> =>
+    connection.first<Taken>(
+      CLAIM,
+      ...[encodeText(worker), leaseMs, offers.map(encodeText), encodeText(build)],
+      ...[taskId === undefined ? null : encodeText(taskId), queues?.map(encodeText) ?? null],
+      ...[JSON.stringify(last), connection.clock],
+    );
+  let taken = await take();
+  if (taken?.moved === true) {
+    // Under a process that stayed: its next statement led to another server.
+    await comeHome(connection);
+    taken = await take();
+  }
   if (taken === undefined || taken.task === null) return null;
   try {
     return await load(connection, taken, params);

@@ -1,8 +1,10 @@
 // A pool of connections to one database. Every statement names what it needs with its schema and keeps nothing in a
 // session, so a pooler that lends connections per transaction serves as well. An error says in one of the store's codes
 // whether the same may be tried again; a connection that may be broken is not used again.
+import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import { from, to } from "pg-copy-streams";
 import { StoreError, type Seal } from "../store.ts";
 import { plainSeal } from "../seal.ts";
 import { isCollision, isOtherSchema, isSpoilt, refusalOf } from "./refusal.ts";
@@ -24,10 +26,19 @@ export interface Session {
   tuples<R extends readonly unknown[]>(sql: string, ...values: unknown[]): Promise<R[]>;
 }
 
+/** Statements of one transaction, and rows of whole tables as streams. One that breaks off ends the connection. */
+export interface Transaction extends Session {
+  /** What COPY … TO STDOUT gives. */
+  copyOut(sql: string): AsyncIterable<Buffer>;
+  /** Feeds COPY … FROM STDIN. */
+  copyIn(sql: string, chunks: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
 export interface ConnectionOptions {
   readonly url: string;
   readonly schema: string;
   readonly max: number;
+  /** Infinity: a statement takes as long as it takes. */
   readonly timeoutMs: number;
   readonly seal: Seal;
   readonly clock: DatabaseClock | undefined;
@@ -42,6 +53,8 @@ const CONNECT_MS = 10_000;
 const IDLE_MS = 10_000;
 /** How long a server waits, with locks held, for the next statement of a transaction: less than others wait for a lock. */
 const SILENT_MS = 10_000;
+/** The same where a statement takes as long as it takes, and what comes between two of them as well. */
+const PATIENT_SILENT_MS = 600_000;
 
 /** By the type's number: what the store's statements give, and no more. */
 const parsers = new Map<number, (text: string) => unknown>([
@@ -54,6 +67,7 @@ export const types = { getTypeParser: (type: number) => parsers.get(type) ?? dec
 
 export class Connection implements Session {
   readonly name: string;
+  readonly options: ConnectionOptions;
   readonly url: string;
   readonly schema: string;
   readonly seal: Seal;
@@ -68,11 +82,14 @@ export class Connection implements Session {
   readonly #known: number;
   readonly #statements = new Map<string, { readonly text: string; readonly name: string }>();
   readonly #running = new Set<Promise<unknown>>();
-  readonly #silentMs: number;
+  /** How each transaction begins. */
+  readonly #bounds: string;
   #closed: Promise<void> | undefined;
 
-  constructor({ url, schema, max, timeoutMs, seal, clock, known, prepared }: ConnectionOptions) {
+  constructor(options: ConnectionOptions) {
+    const { url, schema, max, timeoutMs, seal, clock, known, prepared } = options;
     checkSchema(schema);
+    this.options = options;
     this.name = shownUrl(url);
     this.url = url;
     this.schema = schema;
@@ -81,14 +98,17 @@ export class Connection implements Session {
     this.#clock = clock;
     this.#known = known;
     this.prepared = prepared;
-    this.#silentMs = Math.ceil(Math.min(SILENT_MS, timeoutMs));
+    const patient = timeoutMs === Infinity;
+    const silentMs = patient ? PATIENT_SILENT_MS : Math.ceil(Math.min(SILENT_MS, timeoutMs));
+    const bound = `SET LOCAL idle_in_transaction_session_timeout = ${String(silentMs)}`;
+    this.#bounds = patient ? `${bound}; SET LOCAL statement_timeout = 0` : bound;
     this.#pool = new pg.Pool({
       connectionString: url,
       fallback_application_name: "perdure",
       types,
       min: 0,
       max,
-      query_timeout: timeoutMs,
+      query_timeout: patient ? 0 : timeoutMs,
       connectionTimeoutMillis: Math.min(CONNECT_MS, timeoutMs),
       idleTimeoutMillis: IDLE_MS,
       keepAlive: true,
@@ -128,20 +148,19 @@ export class Connection implements Session {
   }
 
   /** Runs statements that change the database together, or not at all. Tried again whole where others were in the way. */
-  write<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  write<T>(work: (session: Transaction) => Promise<T>): Promise<T> {
     return this.#transaction("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", work);
   }
 
   /** Runs statements that see one state of the database. */
-  read<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  read<T>(work: (session: Transaction) => Promise<T>): Promise<T> {
     return this.#transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work);
   }
 
-  #transaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
+  #transaction<T>(begin: string, work: (session: Transaction) => Promise<T>): Promise<T> {
     return this.#use(async (session) => {
       // In one round trip. A process that stands still in here, or a network that lost it, gives its locks back by this.
-      const bound = `SET LOCAL idle_in_transaction_session_timeout = ${String(this.#silentMs)}`;
-      await session.rows(`${begin}; ${bound}`);
+      await session.rows(`${begin}; ${this.#bounds}`);
       try {
         const result = await work(session);
         await session.rows("COMMIT");
@@ -221,7 +240,7 @@ export class Connection implements Session {
 }
 
 /** One connection of the pool, for as long as some work needs it. */
-class Lent implements Session {
+class Lent implements Transaction {
   /** It is not to be used again. */
   spoilt = false;
   readonly #owner: Connection;
@@ -244,6 +263,36 @@ class Lent implements Session {
     return (await this.#query({ ...this.#owner.statement(sql, values), rowMode: "array" })) as unknown as R[];
   }
 
+  async *copyOut(sql: string): AsyncGenerator<Buffer> {
+    const stream = this.#client.query(to(inSchema(sql, this.#owner.schema)));
+    let whole = false;
+    try {
+      for await (const chunk of stream) yield chunk as Buffer;
+      whole = true;
+    } catch (error) {
+      throw refusalOf(this.#owner.name, error);
+    } finally {
+      if (!whole) this.#breakOff();
+    }
+  }
+
+  async copyIn(sql: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    const stream = this.#client.query(from(inSchema(sql, this.#owner.schema)));
+    try {
+      await pipeline(chunks, stream);
+    } catch (error) {
+      this.#breakOff();
+      throw refusalOf(this.#owner.name, error);
+    }
+  }
+
+  /** The server may be in the middle of sending: it hears of the end by the loss of the connection. */
+  #breakOff(): void {
+    this.spoilt = true;
+    // Declared by the driver, but not in its types.
+    (this.#client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+  }
+
   async #query(query: pg.QueryConfig & { rowMode?: "array" }): Promise<unknown[]> {
     try {
       return (await this.#client.query<Record<string, unknown>>(query)).rows;
@@ -254,5 +303,9 @@ class Lent implements Session {
   }
 }
 
+/** The schema of the journal of erasures beside that of a store. */
+export const journalSchema = (schema: string): string => `${schema}_erasures`;
+
 /** A statement, or a migration, that is written for the schema `perdure`, for another one. */
-export const inSchema = (sql: string, schema: string): string => sql.replaceAll("perdure.", `"${schema}".`);
+export const inSchema = (sql: string, schema: string): string =>
+  sql.replaceAll("perdure.", `"${schema}".`).replaceAll("perdure_erasures.", `"${journalSchema(schema)}".`);

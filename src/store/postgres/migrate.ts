@@ -2,23 +2,21 @@
 // database keeps. Safe to be killed at any point and run again, and to be run by several processes at once.
 import { readMigrations, type Migration } from "../migration.ts";
 import { StoreError } from "../store.ts";
-import { inSchema, type Connection, type Session } from "./connection.ts";
+import { inSchema, journalSchema, type Connection, type Session } from "./connection.ts";
 
 /** What this code knows, in order, from version 1 on. */
 export const migrations = readMigrations(new URL("./migrations/", import.meta.url));
 
 interface Found {
   readonly encoding: string;
-  /** Tables in the schema; undefined is a schema that is not there. */
+  /** Tables in the schema. */
   readonly tables: number;
-  readonly exists: boolean;
   readonly ours: boolean;
 }
 
 const FOUND = `SELECT pg_encoding_to_char(encoding) AS encoding,
     (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
       WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')) AS tables,
-    EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists,
     EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
       WHERE nspname = $1 AND relname = 'place') AND EXISTS (SELECT FROM pg_class c JOIN pg_namespace n
       ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'lanes') AS ours
@@ -47,20 +45,41 @@ export const requireSchema = async (connection: Connection): Promise<void> => {
   throw new StoreError("not_found", `${connection.name} has no tasks yet, for it has no schema ${connection.schema}`);
 };
 
+/** Held until the transaction ends by whoever changes the schema, or its epoch. */
+export const lockSchema = async (session: Session, { schema }: Connection): Promise<void> => {
+  await session.rows("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", `perdure ${schema}`);
+};
+
+const THERE = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS there";
+
+/** The schemas may have been made by somebody who may. */
+const makeSchemas = async (session: Session, { schema }: Connection): Promise<void> => {
+  for (const name of [schema, journalSchema(schema)]) {
+    const found = await session.first<{ there: boolean }>(THERE, name);
+    if (found?.there === false) await session.rows(`CREATE SCHEMA "${name}"`);
+  }
+};
+
+/** Applies `migration`, in a transaction that holds the lock. */
+export const applyMigration = async (
+  session: Session,
+  connection: Connection,
+  { version, sql }: Migration,
+): Promise<void> => {
+  if (version === 1) await makeSchemas(session, connection);
+  await session.rows(inSchema(sql, connection.schema));
+  await session.rows("UPDATE perdure.place SET version = $1", version);
+};
+
 /** Applies the next migration that the database lacks, if any. False when there was none. */
 const applyNext = (connection: Connection, known: readonly Migration[]): Promise<boolean> =>
   connection.write(async (session) => {
-    await session.rows("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", `perdure ${connection.schema}`);
+    await lockSchema(session, connection);
     const version = await versionOf(session, connection);
     connection.requireKnown(version, known.length);
     const next = known[version];
     if (next === undefined) return false;
-    if (version === 0) {
-      const found = await session.first<Found>(FOUND, connection.schema);
-      if (found?.exists === false) await session.rows(`CREATE SCHEMA "${connection.schema}"`);
-    }
-    await session.rows(inSchema(next.sql, connection.schema));
-    await session.rows("UPDATE perdure.place SET version = $1", next.version);
+    await applyMigration(session, connection, next);
     return true;
   });
 

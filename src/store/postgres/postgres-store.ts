@@ -8,6 +8,7 @@ import { Connection, type DatabaseClock } from "./connection.ts";
 import { createTask } from "./creation.ts";
 import { getDefinitions } from "./definitions.ts";
 import { getFile, listFiles, putFile } from "./files.ts";
+import { comeHome } from "./epochs.ts";
 import { follow } from "./follow.ts";
 import { post, readInbox } from "./inbox.ts";
 import { check } from "./integrity.ts";
@@ -126,7 +127,7 @@ const reading = (connection: Connection): Pick<Store, Reading> => ({
 });
 
 /** A store over a connection whose schema is the one that this code knows, and which it closes. */
-const storeOver = (connection: Connection, wake: Wake): Store => {
+export const storeOver = (connection: Connection, wake: Wake): Store => {
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -167,6 +168,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   try {
     if (options.create === false) await requireSchema(connection);
     await migrate(connection);
+    await comeHome(connection);
   } catch (error) {
     await connection.close();
     throw error;

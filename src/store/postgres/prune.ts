@@ -1,7 +1,8 @@
 // Pruning: ended tasks go whole, and what is left is that their ids were used.
 import { projections } from "../../core/project.ts";
 import type { PruneParams } from "../store.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, Session } from "./connection.ts";
+import { note } from "./erasures.ts";
 import { vacuum } from "./redaction.ts";
 import { decodeText } from "./text.ts";
 
@@ -24,14 +25,24 @@ const TABLES: readonly string[] = [
   "tasks",
 ];
 
+/** Removes all that there is of tasks. */
+export const eraseTasks = async (session: Session, tasks: readonly number[]): Promise<void> => {
+  for (const table of TABLES) await session.rows(`DELETE FROM perdure.${table} WHERE task = ANY ($1::bigint[])`, tasks);
+};
+
 /** The ids of what was pruned, newest first. */
 export const prune = async (connection: Connection, { endedBefore, limit, dryRun }: PruneParams): Promise<string[]> => {
   const ids = await connection.write(async (session) => {
     const old = await session.rows<{ task: number; id: string }>(OLD, endedBefore, limit);
     if (dryRun !== true && old.length > 0) {
-      const tasks = old.map(({ task }) => task);
-      for (const table of TABLES)
-        await session.rows(`DELETE FROM perdure.${table} WHERE task = ANY ($1::bigint[])`, tasks);
+      await eraseTasks(
+        session,
+        old.map(({ task }) => task),
+      );
+      await note(
+        session,
+        old.map(({ id }) => ({ pruned: decodeText(id) })),
+      );
       await session.rows(
         "INSERT INTO perdure.pruned SELECT unnest($1::text[])",
         old.map(({ id }) => id),

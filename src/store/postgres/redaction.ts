@@ -1,11 +1,14 @@
 // Redaction: content goes; skeleton, digest and chain stay, and a list says what was done. What a row held before stays on
 // the server's pages until they are vacuumed and written over (decision 0020).
-import { FIRST_CHAIN, digestOf, redactionChain } from "../../core/envelope.ts";
+import { FIRST_CHAIN, digestOf, redactionChain, toHex } from "../../core/envelope.ts";
+import type { EventOf } from "../../core/events.ts";
+import { keyDigest, type Redacted } from "../erasures.ts";
 import { nodeHasher } from "../node-hasher.ts";
 import { sealText } from "../seal.ts";
 import { StoreError, type Envelope, type RedactParams } from "../store.ts";
 import { eventTombstone, itemTombstone } from "../tombstone.ts";
 import type { Connection, Session } from "./connection.ts";
+import { note } from "./erasures.ts";
 import { bodyText } from "./inbox.ts";
 import { bodyColumn, readLog } from "./log.ts";
 import { lockTask, type Guarded } from "./tasks.ts";
@@ -44,17 +47,17 @@ const itemsFor = async (
   session: Session,
   row: Guarded,
   seqs: readonly number[],
-): Promise<{ seq: number; body: string }[]> => {
+): Promise<{ seq: number; key: string; body: string }[]> => {
   if (seqs.length === 0) return [];
-  const items = await session.rows<{ seq: number; body: string }>(
-    `SELECT seq, ${bodyColumn("$3")} AS body FROM perdure.inbox
+  const items = await session.rows<{ seq: number; key: string; body: string }>(
+    `SELECT seq, key, ${bodyColumn("$3")} AS body FROM perdure.inbox
      WHERE task = $1 AND seq = ANY ($2::integer[]) AND body IS NOT NULL ORDER BY seq`,
     ...[row.task, unique(seqs), connection.plain],
   );
-  return items.flatMap(({ seq, body: given }) => {
+  return items.flatMap(({ seq, key, body: given }) => {
     const entry = { seq, body: bodyText(connection, row.id, given) };
     const body = itemTombstone(row.id, entry);
-    return body === entry.body ? [] : [{ seq, body }];
+    return body === entry.body ? [] : [{ seq, key, body }];
   });
 };
 
@@ -125,28 +128,53 @@ export const vacuum = async (connection: Connection): Promise<void> => {
   await connection.rows(`VACUUM (SKIP_LOCKED) ${names}`).catch(() => undefined);
 };
 
+/** The keys of the items that an event took: a backup from before that still has them in its inbox. */
+const keysTaken = ({ type, body }: Envelope): string[] =>
+  type === "InputTaken" ? (JSON.parse(body) as EventOf<"InputTaken">).items.map(({ key }) => key) : [];
+
+/** What a redaction did, for the journal; null where there was nothing to redact. */
+export interface Redaction {
+  readonly erasure: Redacted | null;
+  /** The task's now. */
+  readonly revision: number;
+}
+
+/** Redacts in the session's transaction. Codes: `not_found`, `forgotten`, `newer_version`, `damaged`. */
+export const redactIn = async (connection: Connection, session: Session, params: RedactParams): Promise<Redaction> => {
+  const row = await lockFolders(connection, session, params.taskId);
+  const events = await eventsFor(connection, session, row, params.seqs);
+  const tombstones = events.map((event) => ({
+    seq: event.seq,
+    eventDigest: digestOf(nodeHasher, event.salt ?? new Uint8Array(0), event.body),
+    ...eventTombstone(row.id, event),
+  }));
+  const items = await itemsFor(connection, session, row, params.items ?? []);
+  if (tombstones.length === 0 && items.length === 0) return { erasure: null, revision: row.revision };
+
+  await redactEvents(connection, session, row, tombstones);
+  for (const { seq, body } of items) {
+    const sealed = Buffer.from(sealText(connection.seal, row.id, body));
+    await session.rows("UPDATE perdure.inbox SET body = $3 WHERE task = $1 AND seq = $2", row.task, seq, sealed);
+  }
+  await session.rows("UPDATE perdure.secrets SET secret = $2 WHERE task = $1", row.task, Buffer.from(params.secret));
+  await session.rows("UPDATE perdure.inbox SET hash = NULL WHERE task = $1 AND hash IS NOT NULL", row.task);
+  await raiseRevisions(session, params.taskId);
+  const keys = [...items.map(({ key }) => key), ...events.flatMap(keysTaken)];
+  const erasure = {
+    redacted: params.taskId,
+    events: tombstones.map(({ seq, eventDigest }): [number, string] => [seq, toHex(eventDigest)]),
+    items: keys.map((key) => keyDigest(params.taskId, key)),
+  };
+  return { erasure, revision: row.revision + 1 };
+};
+
 /** Codes: `not_found`, `forgotten`, `newer_version`, `damaged`. */
 export const redact = async (connection: Connection, params: RedactParams): Promise<{ readonly revision: number }> => {
-  const { changed, revision } = await connection.write(async (session) => {
-    const row = await lockFolders(connection, session, params.taskId);
-    const tombstones = (await eventsFor(connection, session, row, params.seqs)).map((event) => ({
-      seq: event.seq,
-      eventDigest: digestOf(nodeHasher, event.salt ?? new Uint8Array(0), event.body),
-      ...eventTombstone(row.id, event),
-    }));
-    const items = await itemsFor(connection, session, row, params.items ?? []);
-    if (tombstones.length === 0 && items.length === 0) return { changed: false, revision: row.revision };
-
-    await redactEvents(connection, session, row, tombstones);
-    for (const { seq, body } of items) {
-      const sealed = Buffer.from(sealText(connection.seal, row.id, body));
-      await session.rows("UPDATE perdure.inbox SET body = $3 WHERE task = $1 AND seq = $2", row.task, seq, sealed);
-    }
-    await session.rows("UPDATE perdure.secrets SET secret = $2 WHERE task = $1", row.task, Buffer.from(params.secret));
-    await session.rows("UPDATE perdure.inbox SET hash = NULL WHERE task = $1 AND hash IS NOT NULL", row.task);
-    await raiseRevisions(session, params.taskId);
-    return { changed: true, revision: row.revision + 1 };
+  const { erasure, revision } = await connection.write(async (session) => {
+    const made = await redactIn(connection, session, params);
+    if (made.erasure !== null) await note(session, [made.erasure]);
+    return made;
   });
-  if (changed) await vacuum(connection);
+  if (erasure !== null) await vacuum(connection);
   return { revision };
 };

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { toHex } from "../../core/envelope.ts";
 import type { Connection } from "./connection.ts";
 import { eraseTask } from "./erase-task.ts";
-import type { Erasure, Redacted } from "./erasures.ts";
+import { keyDigest, type Erasure, type Redacted } from "../erasures.ts";
 import { readEnvelopes } from "./log.ts";
-import { keyDigest, redact } from "./redaction.ts";
+import { redact } from "./redaction.ts";
 import { findTask } from "./tasks.ts";
 
 /** The task's content that the entry names and the backup still has. True when there was any. */

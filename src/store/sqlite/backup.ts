@@ -2,24 +2,14 @@
 // keeps no writer out.
 import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { StoreError, type Finding, type Store } from "../store.ts";
+import type { Backup, Verify } from "../backup.ts";
+import { StoreError, type Finding } from "../store.ts";
 import { untilFree } from "./connection.ts";
 import { openConnection, type ConnectOptions } from "./open-connection.ts";
-import { openPart, partFor, putInPlace } from "./part-file.ts";
+import { partFor, putInPlace } from "../part-file.ts";
+import { openPart } from "./open-part.ts";
 import { refusalOf } from "./refusal.ts";
 import { storeOver } from "./sqlite-store.ts";
-
-/** Looks at a database that is not in place yet. */
-export type Verify = (store: Store) => Promise<readonly Finding[]>;
-
-export interface Backup {
-  readonly path: string;
-  /** The store's clock (ms): all that was committed before is in it. */
-  readonly backupAt: number;
-  readonly bytes: number;
-  /** What `verify` found in the file. Such faults were there before; the file is kept all the same. */
-  readonly findings: readonly Finding[];
-}
 
 export interface BackupOptions extends ConnectOptions {
   /** Where to. Must not be there. */

@@ -3,7 +3,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { StoreError, type Seal } from "../store.ts";
-import type { ErasureJournal } from "./erasures.ts";
+import type { ErasureJournal } from "../erasures.ts";
 import { isBusy, refusalOf } from "./refusal.ts";
 import type { StoreClock } from "./store-clock.ts";
 import { transact, type Transaction } from "./transaction.ts";

@@ -5,7 +5,8 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../store.ts";
-import { isCorrupt, isForeign, systemCode } from "./refusal.ts";
+import { systemCode } from "../system-code.ts";
+import { isCorrupt, isForeign } from "./refusal.ts";
 import { change } from "./transaction.ts";
 
 /** "perd", in the file's header. */

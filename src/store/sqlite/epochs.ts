@@ -1,4 +1,5 @@
 // Epochs: each restore begins one. A task is in the epoch that it was created in, until its log tells of a later one.
+import { FENCES_OF_AN_EPOCH } from "../backup.ts";
 import type { Connection } from "./connection.ts";
 
 export const epochOf = (connection: Connection): number => {
@@ -16,9 +17,6 @@ export const restoredFrom = (connection: Connection, epoch: number): number | nu
   return connection.get<{ backupAt: number | null }>(sql, epoch)?.backupAt ?? null;
 };
 
-/** More fences than were ever given out in one epoch. */
-const FENCES = 2 ** 32;
-
 /**
  * Begins `epoch`: the logs are those of a backup of the time `backupAt`. Nobody holds anything, and fences go on above any
  * that was given out since the backup. What may have gone on after it is ready, so that it is told of soon.
@@ -28,7 +26,7 @@ export const beginEpoch = (
   { epoch, backupAt }: { readonly epoch: number; readonly backupAt: number },
   now: number,
 ): void => {
-  const raised = (epoch - epochOf(connection)) * FENCES;
+  const raised = (epoch - epochOf(connection)) * FENCES_OF_AN_EPOCH;
   connection.run("UPDATE place SET epoch = ?, backupAt = NULL", epoch);
   connection.run("INSERT INTO restores (epoch, backupAt) VALUES (?, ?)", epoch, backupAt);
   connection.run(

@@ -5,7 +5,7 @@ import type { Clock, Seal } from "../store.ts";
 import { systemClock } from "../system-clock.ts";
 import { Connection, untilFree } from "./connection.ts";
 import { configure, markNew, openFile } from "./database-file.ts";
-import { erasureJournal, journalPath } from "./erasures.ts";
+import { erasureJournal, journalPath } from "../erasures.ts";
 import { migrate, requireKnown, schemaCheck } from "./migrate.ts";
 import { StoreClock } from "./store-clock.ts";
 

@@ -6,7 +6,7 @@ import { openText, sealText } from "../seal.ts";
 import { StoreError, type Envelope, type RedactParams } from "../store.ts";
 import { eventTombstone, itemTombstone } from "../tombstone.ts";
 import type { Connection } from "./connection.ts";
-import type { Erasure } from "./erasures.ts";
+import { keyDigest, type Erasure } from "../erasures.ts";
 import { readEnvelopes, type LogOf } from "./log.ts";
 import { blankSnapshots } from "./snapshots.ts";
 import { changeTask, requireTask, type Guarded } from "./tasks.ts";
@@ -83,9 +83,6 @@ const foldersOf = (connection: Connection, row: Guarded): number[] =>
       row.id,
     )
     .map(({ task }) => task);
-
-/** Names an item in the journal of erasures. */
-export const keyDigest = (taskId: string, key: string): string => toHex(nodeHasher.sha256(`${taskId}\n${key}`));
 
 /** The keys of the items that an event took: a backup from before that still has them in its inbox. */
 const keysTaken = (connection: Connection, row: Guarded, seq: number): string[] => {

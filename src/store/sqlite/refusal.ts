@@ -1,5 +1,6 @@
 // What SQLite and the file system refuse, told as one of the store's refusals.
 import { StoreError } from "../store.ts";
+import { systemCode } from "../system-code.ts";
 
 interface SqliteError extends Error {
   /** SQLite's extended result code. */
@@ -44,10 +45,6 @@ export const isForeign = (error: unknown): boolean => primary(error) === NOT_A_D
 
 /** The file is not what was written. */
 export const isDamage = (error: unknown): boolean => damaged.has(primary(error));
-
-/** An error of the file system, by its code. */
-export const systemCode = (error: unknown): string | undefined =>
-  error instanceof Error && "syscall" in error && "code" in error ? String(error.code) : undefined;
 
 /** The refusal that `error` is; errors that are none (a bug, a refusal already) come back as they are. */
 export const refusalOf = (name: string, error: unknown): unknown => {

@@ -24,7 +24,7 @@ import {
 } from "../../../test/sqlite/log-writer.ts";
 import type { Store } from "../store.ts";
 import { backupDatabase } from "./backup.ts";
-import { readErasures } from "./erasures.ts";
+import { readErasures } from "../erasures.ts";
 import { restoreDatabase } from "./restore.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 

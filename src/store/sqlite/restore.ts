@@ -3,14 +3,15 @@
 import { chmodSync, constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { StoreError, type Clock, type Finding, type Seal } from "../store.ts";
+import { StoreError, type Clock, type Seal } from "../store.ts";
 import { applyErasures } from "./apply-erasures.ts";
-import type { Verify } from "./backup.ts";
+import type { Restored, Verify } from "../backup.ts";
 import type { Connection } from "./connection.ts";
 import { openFile, pragma } from "./database-file.ts";
 import { beginEpoch, epochOf } from "./epochs.ts";
-import { erasureJournal, journalPath, readErasures, type Erasures } from "./erasures.ts";
-import { openPart, partFor, putInPlace, putInPlaceOf } from "./part-file.ts";
+import { erasureJournal, journalPath, readErasures, type Erasures } from "../erasures.ts";
+import { partFor, putInPlace, putInPlaceOf } from "../part-file.ts";
+import { openPart } from "./open-part.ts";
 import { isBusy, isDamage, refusalOf } from "./refusal.ts";
 import { storeOver } from "./sqlite-store.ts";
 
@@ -25,20 +26,6 @@ export interface RestoreOptions {
   readonly verify?: Verify;
   readonly clock?: Clock;
   readonly seal?: Seal;
-}
-
-export interface Restored {
-  readonly path: string;
-  readonly backupAt: number;
-  readonly epoch: number;
-  /** Tasks that have not ended: each pauses before it goes on. */
-  readonly open: number;
-  /** Erasures made again; lines of the journals that could not be read. */
-  readonly erased: number;
-  readonly unreadable: number;
-  /** Where the database that was there is now. */
-  readonly aside: string | null;
-  readonly findings: readonly Finding[];
 }
 
 const isThere = (path: string): boolean => existsSync(path) || existsSync(`${path}-wal`);

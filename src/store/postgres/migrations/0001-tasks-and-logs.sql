@@ -4,13 +4,20 @@
 -- Content (what people, models and tools said) stands in events, inbox, snapshots and chunks alone, as bytes. Text compares
 -- by bytes. NUL and lone surrogates, which no text column takes, are written as \x1a and four hex digits (text.ts).
 
--- One row: the epoch, and the schema's version.
+-- One row: the epoch, the schema's version, and the cluster that this is (0003).
 CREATE TABLE perdure.place (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch bigint NOT NULL,
-  version integer NOT NULL
+  version integer NOT NULL,
+  system_id text
 );
 INSERT INTO perdure.place (epoch, version) VALUES (1, 0);
+
+-- The journal of erasures stands in a schema of its own, which no backup holds and which stays when the other is replaced.
+CREATE TABLE IF NOT EXISTS perdure_erasures.journal (
+  n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  line text COLLATE "C" NOT NULL
+);
 
 -- Restores since the first epoch, each with the time of its backup.
 CREATE TABLE perdure.restores (
@@ -53,6 +60,8 @@ CREATE TABLE perdure.tasks (
   -- The one that it was created in, until its log tells of a later one.
   epoch bigint NOT NULL,
   private boolean NOT NULL,
+  -- Its turn may have gone on after the backup that it was restored from, and its log does not tell of that yet.
+  untold boolean NOT NULL DEFAULT false,
   head bytea NOT NULL,
   id text COLLATE "C" NOT NULL UNIQUE,
   -- The key of its creation, and the place it was given at.
@@ -77,7 +86,7 @@ CREATE TABLE perdure.tasks (
   ready_at bigint GENERATED ALWAYS AS (
     CASE
       WHEN lease_until IS NOT NULL OR status = 'ended' THEN NULL
-      WHEN status <> 'waiting' OR inbox_seq > inbox_taken THEN since
+      WHEN status <> 'waiting' OR inbox_seq > inbox_taken OR untold THEN since
       ELSE next_timer_at
     END
   ) STORED,

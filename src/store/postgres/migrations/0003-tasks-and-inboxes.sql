@@ -9,6 +9,20 @@
 CREATE FUNCTION perdure.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE
   RETURN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
 
+-- The identifier of the cluster, which a database that other tools moved does not bring along. Null where it is not to be
+-- had: this role may not ask, or the server has none.
+CREATE FUNCTION perdure.system_id() RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT system_identifier FROM pg_control_system());
+EXCEPTION WHEN insufficient_privilege OR undefined_function OR feature_not_supported THEN
+  RETURN NULL;
+END $$;
+
+-- Whether the place was last seen in another cluster.
+CREATE FUNCTION perdure.is_moved() RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM perdure.place WHERE system_id <> perdure.system_id())
+$$;
+
 -- Whether an id is unknown or was forgotten.
 CREATE FUNCTION perdure.absence(p_id text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN EXISTS (SELECT FROM perdure.forgotten WHERE id = p_id) THEN 'forgotten' ELSE 'not_found' END

@@ -96,12 +96,13 @@ BEGIN
 END $$;
 
 -- Takes a task: raises its fence, counts the attempt, moves due timers in. Nothing is loaded yet. No row, and no write,
--- where there is none to take. Index look-ups alone: parked tasks, and tasks of others, cost nothing.
+-- where there is none to take, or `moved`: an epoch has to begin first. Index look-ups alone: parked tasks, and tasks of
+-- others, cost nothing.
 CREATE FUNCTION perdure.claim(
   p_worker text, p_lease_ms bigint, p_offers text[], p_build text, p_id text, p_queues text[], p_served jsonb,
   p_clock bigint[],
   OUT task bigint, OUT id text, OUT agent text, OUT fence bigint, OUT attempts integer, OUT previous_ended_at bigint,
-  OUT now bigint, OUT priority bigint, OUT principal text
+  OUT now bigint, OUT priority bigint, OUT principal text, OUT moved boolean
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -112,6 +113,10 @@ DECLARE
   level bigint;
   due bigint;
 BEGIN
+  moved := perdure.is_moved();
+  IF moved THEN
+    RETURN;
+  END IF;
   now := coalesce(p_clock[1], perdure.clock_ms());
   lease_now := coalesce(p_clock[2], now);
   lanes := perdure.served_lanes(p_offers, p_queues);

@@ -1,18 +1,10 @@
-// A database file in the making, under a name that nobody takes for a whole one: put in place in one step, or not at all.
+// A file in the making, under a name that nobody takes for a whole one: put in place in one step, or not at all.
 import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { plainSeal } from "../seal.ts";
-import { StoreError, type Clock, type Seal } from "../store.ts";
-import { systemClock } from "../system-clock.ts";
-import { Connection, untilFree } from "./connection.ts";
-import { openFile, pragma } from "./database-file.ts";
 import { syncFolder } from "./erasures.ts";
-import { migrate, requireKnown, schemaCheck } from "./migrate.ts";
-import { systemCode } from "./refusal.ts";
-import { StoreClock } from "./store-clock.ts";
-
-const BUSY_MS = 10_000;
+import { StoreError } from "./store.ts";
+import { systemCode } from "./system-code.ts";
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -38,28 +30,6 @@ const removeLeftovers = (target: string): void => {
 export const partFor = (target: string): string => {
   removeLeftovers(target);
   return `${target}.${hostname()}.${String(process.pid)}.part`;
-};
-
-/** Opens a part, which nobody else does: with the newest schema, without a log of changes beside it, noting no erasures. */
-export const openPart = async (
-  path: string,
-  { clock = systemClock(), seal = plainSeal }: { readonly clock?: Clock; readonly seal?: Seal } = {},
-): Promise<Connection> => {
-  const database = await untilFree(path, BUSY_MS, () => openFile(path));
-  try {
-    await untilFree(path, BUSY_MS, () => {
-      requireKnown(path, database);
-      pragma(database, "journal_mode = DELETE");
-      pragma(database, "synchronous = FULL");
-      pragma(database, "secure_delete = ON");
-      migrate(path, database);
-    });
-    const checkSchema = schemaCheck(path, database);
-    return new Connection({ name: path, database, seal, clock: new StoreClock(clock), busyMs: BUSY_MS, checkSchema });
-  } catch (error) {
-    database.close();
-    throw error;
-  }
 };
 
 const syncFile = (path: string): void => {
