@@ -1,6 +1,6 @@
-// A durable rival beside ours, in turns: steps of one task, and small tasks. Ours is on Postgres, whatever the rival keeps its
-// own in.
+// A durable rival beside ours, in turns: steps of one task, and small tasks.
 import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { figureOf, ratios } from "../figures.ts";
 import type { PostgresServer } from "../postgres/server.ts";
 import { prepareRival } from "../rivals/rival.ts";
@@ -27,21 +27,32 @@ export interface DurableRival {
   readonly bars: { readonly small: boolean; readonly times: boolean };
 }
 
+/** What ours is kept in. */
+export interface Ours {
+  readonly name: string;
+  /** A new, empty store. */
+  open(): Promise<Store>;
+}
+
+export const onPostgres = (server: PostgresServer): Ours => ({
+  name: "Postgres",
+  open: async () => openPostgresStore({ url: await server.database(), max: CONNECTIONS }),
+});
+
 interface Round extends Small {
   readonly stepsPerSecond: number;
 }
 
-const measure = async (bench: Bench, server: PostgresServer, rival: DurableRival) => {
+const measure = async (bench: Bench, rival: DurableRival, { name, open }: Ours) => {
   bench.progress(`${rival.row}: installing it, where it is not yet`);
   const runRival = await prepareRival(rival.folder);
-  const store = await openPostgresStore({ url: await server.database(), max: CONNECTIONS });
+  const [store, loops] = [await open(), await open()];
   const ours = await openSmallTasks(store, { concurrency: IN_FLIGHT });
-  const loops = await openPostgresStore({ url: await server.database() });
   await roundOf(ours.one);
   await runLoop(loops, { cycles: STEPS / STEPS_PER_CYCLE / 4 });
   const [mine, theirs]: [Round[], Round[]] = [[], []];
   for (let round = 1; round <= ROUNDS; round += 1) {
-    bench.progress(`${rival.row}: round ${String(round)} of ${String(ROUNDS)}`);
+    bench.progress(`${rival.row}: ours on ${name}, round ${String(round)} of ${String(ROUNDS)}`);
     const sizes = [STEPS, SAMPLES, TASKS, IN_FLIGHT].map(String);
     theirs.push((await runRival(await rival.place(), ...sizes)) as Round);
     const before = performance.now();
@@ -57,6 +68,7 @@ const measure = async (bench: Bench, server: PostgresServer, rival: DurableRival
 
 const tableOf = (
   { title, version, task, bars }: DurableRival,
+  { name: where }: Ours,
   { mine, theirs }: Awaited<ReturnType<typeof measure>>,
 ): Measured => {
   const { rate, times } = besideOther(mine, theirs, title);
@@ -74,21 +86,21 @@ const tableOf = (
     ],
     results: [
       {
-        what: `Postgres, one task, ${String(STEPS)} steps, from its creation on`,
+        what: `${where}, one task, ${String(STEPS)} steps, from its creation on`,
         unit: "steps/s",
         figure: figureOf(steps(mine)),
         ratio: { of: title, figure: figureOf(ratios(steps(mine), steps(theirs))) },
         bar: atLeast(1),
       },
       {
-        what: `Postgres, small tasks beside it, ${String(IN_FLIGHT)} in flight`,
+        what: `${where}, small tasks beside it, ${String(IN_FLIGHT)} in flight`,
         unit: "tasks/s",
         figure: rate.own,
         ratio: rate.ratio,
         ...(bars.small ? { bar: atLeast(1) } : {}),
       },
       ...times.map(({ name, own, ratio }) => ({
-        what: `Postgres, small task beside it, start to answer, ${name}`,
+        what: `${where}, small task beside it, start to answer, ${name}`,
         unit: "ms",
         figure: own,
         ratio,
@@ -98,8 +110,6 @@ const tableOf = (
   };
 };
 
-export const measureBesideDurable = async (
-  bench: Bench,
-  server: PostgresServer,
-  rival: DurableRival,
-): Promise<Measured> => tableOf(rival, await measure(bench, server, rival));
+/** Rounds of the rival and of ours, by turns. */
+export const measureBesideDurable = async (bench: Bench, rival: DurableRival, ours: Ours): Promise<Measured> =>
+  tableOf(rival, ours, await measure(bench, rival, ours));

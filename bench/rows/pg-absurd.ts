@@ -3,7 +3,7 @@
 import { withPostgres } from "../postgres/server.ts";
 import { versionOf } from "../rivals/rival.ts";
 import type { Row } from "../row.ts";
-import { measureBesideDurable } from "./beside-durable.ts";
+import { measureBesideDurable, onPostgres } from "./beside-durable.ts";
 
 export const pgAbsurd: Row = {
   name: "pg-absurd",
@@ -12,8 +12,8 @@ export const pgAbsurd: Row = {
       bench.progress("pg-absurd: left out. Name its schema: ABSURD_SCHEMA=<sql/absurd.sql of absurd's repository>");
       return { floors: [], results: [] };
     }
-    return withPostgres(bench, (server) =>
-      measureBesideDurable(bench, server, {
+    return withPostgres(bench, (server) => {
+      const rival = {
         row: "pg-absurd",
         folder: "absurd",
         title: "absurd",
@@ -21,7 +21,8 @@ export const pgAbsurd: Row = {
         task: "task",
         place: () => server.database(),
         bars: { small: true, times: false },
-      }),
-    );
+      };
+      return measureBesideDurable(bench, rival, onPostgres(server));
+    });
   },
 };

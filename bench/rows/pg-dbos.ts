@@ -2,14 +2,14 @@
 import { withPostgres } from "../postgres/server.ts";
 import { versionOf } from "../rivals/rival.ts";
 import type { Row } from "../row.ts";
-import { measureBesideDurable } from "./beside-durable.ts";
+import { measureBesideDurable, onPostgres } from "./beside-durable.ts";
 
 export const pgDbos: Row = {
   name: "pg-dbos",
   measure: (bench) =>
     withPostgres(bench, async (server) => {
       const url = await server.database();
-      return measureBesideDurable(bench, server, {
+      const rival = {
         row: "pg-dbos",
         folder: "dbos",
         title: "DBOS",
@@ -17,6 +17,7 @@ export const pgDbos: Row = {
         task: "workflow",
         place: () => url,
         bars: { small: true, times: true },
-      });
+      };
+      return measureBesideDurable(bench, rival, onPostgres(server));
     }),
 };
