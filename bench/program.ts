@@ -15,6 +15,8 @@ export interface ProgramParts {
   readonly model: Model;
   /** Default true. */
   readonly snapshots?: boolean;
+  /** Model calls at once; perdure's default unless given. */
+  readonly modelCalls?: number;
 }
 
 export interface Program extends ProgramParts {
@@ -35,7 +37,7 @@ const exec = {
 };
 
 export const createProgram = async (parts: ProgramParts): Promise<Program> => {
-  const { store, agent, model, snapshots = true } = parts;
+  const { store, agent, model, snapshots = true, modelCalls } = parts;
   const version = await snapshotVersionOf(agent);
   const ports = createRunnerPorts({
     store,
@@ -44,6 +46,7 @@ export const createProgram = async (parts: ProgramParts): Promise<Program> => {
     exec: () => Promise.resolve(exec),
     ...(snapshots ? { snapshotVersions: new Map([[agent.agent.name, version]]) } : {}),
     build: await buildOf(),
+    ...(modelCalls === undefined ? {} : { slots: { concurrency: modelCalls, perPrincipal: modelCalls } }),
     watcher: {
       note: (taskId, message) => {
         process.stderr.write(`${taskId}: ${message}\n`);

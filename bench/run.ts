@@ -8,16 +8,19 @@ import { claim } from "./rows/claim.ts";
 import { growth } from "./rows/growth.ts";
 import { idle } from "./rows/idle.ts";
 import { langgraph } from "./rows/langgraph.ts";
+import { pgAbsurd } from "./rows/pg-absurd.ts";
 import { pgBytes } from "./rows/pg-bytes.ts";
 import { pgClaim } from "./rows/pg-claim.ts";
 import { pgDbos } from "./rows/pg-dbos.ts";
 import { pgIdle } from "./rows/pg-idle.ts";
 import { pgLanggraph } from "./rows/pg-langgraph.ts";
 import { pgMany } from "./rows/pg-many.ts";
+import { pgQueues } from "./rows/pg-queues.ts";
 import { pgSmall } from "./rows/pg-small.ts";
 import { pgSteady, pgSteadyDelay } from "./rows/pg-steady.ts";
 import { pgTakeover } from "./rows/pg-takeover.ts";
 import { pgWake } from "./rows/pg-wake.ts";
+import { restate } from "./rows/restate.ts";
 import { snapshots } from "./rows/snapshots.ts";
 import { steady } from "./rows/steady.ts";
 import { takeover } from "./rows/takeover.ts";
@@ -38,7 +41,7 @@ const onPostgres: readonly Row[] = [
   pgMany,
 ];
 const own = [...onSqlite, ...onPostgres];
-const rivals: readonly Row[] = [langgraph, pgDbos, pgLanggraph];
+const rivals: readonly Row[] = [langgraph, pgDbos, pgAbsurd, restate, pgLanggraph, pgQueues];
 const rows = [...own, ...rivals];
 
 /** The rows named on the command line; without any, all of ours, and rivals' where they are asked for. Throws for a name

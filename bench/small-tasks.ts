@@ -37,7 +37,7 @@ export const openSmallTasks = async (
   };
   const agent = await prepareLoopingAgent({ outputChars: OUTPUT_CHARS });
   const model = createLoopingModel({ isLast: (n) => n >= CYCLES });
-  const program = await createProgram({ store: telling, agent, model });
+  const program = await createProgram({ store: telling, agent, model, modelCalls: concurrency });
   const worker = work(program, { concurrency });
   await worker.idle();
   const { client } = program;

@@ -54,7 +54,7 @@ export const costPerCycle = ({ calledAt }: Loop, first: number, last: number): n
 /** Cycles per second of so many tasks that one worker runs at once, while all of them run. */
 export const runTogether = async (
   store: Store,
-  { tasks, cycles }: { tasks: number; cycles: number },
+  { tasks, cycles, modelCalls = tasks }: { tasks: number; cycles: number; modelCalls?: number },
 ): Promise<number> => {
   const calls: number[] = [];
   const model = createLoopingModel({ isLast: (n) => n >= cycles, onCall: () => calls.push(performance.now()) });
@@ -62,6 +62,7 @@ export const runTogether = async (
     store,
     agent: await prepareLoopingAgent({ outputChars: OUTPUT_CHARS }),
     model,
+    modelCalls,
   });
   for (let index = 0; index < tasks; index += 1) await newTask(program);
   const { promise: over, resolve } = Promise.withResolvers<void>();

@@ -19,7 +19,7 @@ export const langgraph: Row = {
   name: "langgraph",
   async measure(bench) {
     bench.progress("langgraph: installing it, where it is not yet");
-    const runRival = await prepareRival("langgraph");
+    const runRival = await prepareRival("langgraph", { compiles: true });
     const [mine, theirs, bytes, theirBytes]: [number[], number[], number[], number[]] = [[], [], [], []];
     for (let round = 1; round <= ROUNDS; round += 1) {
       bench.progress(`langgraph: round ${String(round)} of ${String(ROUNDS)}`);

@@ -12,6 +12,7 @@ import { prepareAgent } from "../plugins/prepare.ts";
 import { createRunnerPorts, systemRandom } from "../runtime.ts";
 import { createMemoryStore } from "../store/memory/store.ts";
 import { mac, nodeHasher } from "../store/node-hasher.ts";
+import { systemClock } from "../store/system-clock.ts";
 import type { Envelope, Store, TaskRow } from "../store/store.ts";
 import { defaultWorkerOptions, startWorker } from "../worker/worker.ts";
 import { checkTask } from "./check-task.ts";
@@ -62,8 +63,14 @@ const replies = [
   { text: "Again." },
 ];
 
-/** A store with two principals, and a way to have its tasks worked until nothing is left to do. */
-const createWorld = (store: Store = createMemoryStore()) => {
+/** A store with two principals, and a way to have its tasks worked until nothing is left to do. A lease passes after that, by
+ * the store's clock: a settlement waits for one. */
+const createWorld = () => {
+  let passedMs = 0;
+  const system = systemClock();
+  const store = createMemoryStore({
+    clock: { ...system, wall: () => system.wall() + passedMs, monotonic: () => system.monotonic() + passedMs },
+  });
   const work = async (): Promise<void> => {
     const agent = await prepareAgent(
       {
@@ -82,11 +89,11 @@ const createWorld = (store: Store = createMemoryStore()) => {
       agents: new Map([["sender", agent]]),
       model: () => createScriptedModel({ name: "scripted", lines: replies }),
       exec: () => Promise.resolve(createLocalExec({ root: import.meta.dirname })),
-      limits: { leaseMs: 100 },
     });
     const worker = startWorker(ports, { ...defaultWorkerOptions, name: "w", host: "h" });
     await worker.idle();
     await worker.stop();
+    passedMs += ports.limits.leaseMs;
   };
   onTestFinished(() => store.close());
   return { store, work, alice: clientOf(store), bob: clientOf(store, "local:bob") };

@@ -5,6 +5,7 @@ import type { Event } from "../core/events.ts";
 import type { ModelFailure } from "../core/records.ts";
 import type { RequestHash } from "../core/request.ts";
 import { ModelError, type Model, type ModelContext, type ModelReply } from "../model/model.ts";
+import { filesFor } from "./kept-files.ts";
 import { linkSignals } from "./linked-signal.ts";
 import { viewFor } from "./prepare-call.ts";
 import { coreRecord, pluginRecord } from "./records.ts";
@@ -98,13 +99,13 @@ const attempt = async (run: Run, model: Model, request: Awaited<ReturnType<typeo
   const { taskId } = run.claim;
   const { replies, model: progress } = stateOf(run);
   const { signal, release } = linkSignals(run.watch.control, run.lease.lost);
-  const { store, watcher } = run.ports;
+  const { watcher } = run.ports;
   const context: ModelContext = {
     taskId,
     replies,
     attempt: progress.attempts,
     purpose: "turn",
-    file: async (name) => (await store.getFile({ taskId, name }))?.bytes ?? null,
+    file: filesFor(run),
     note: (message) => watcher.note?.(taskId, message),
   };
   try {

@@ -7,6 +7,7 @@ import type { PreparedAgent } from "../plugins/plugin.ts";
 import type { Claim } from "../store/store.ts";
 import type { InboxWatch } from "./inbox-watch.ts";
 import type { Journal } from "./journal.ts";
+import type { KeptFiles } from "./kept-files.ts";
 import type { Lease } from "./lease.ts";
 import type { RunnerPorts } from "./ports.ts";
 import { ensureFresh } from "./renew.ts";
@@ -42,6 +43,8 @@ export interface Run {
   /** Compaction was tried for the coming call and did not make it fit. */
   contextFull: boolean;
   prefix: { readonly of: readonly unknown[]; readonly value: RequestPrefix; readonly hash: string } | null;
+  /** What its model calls showed; see filesFor. */
+  files: KeptFiles | null;
   /** Ends the renewal from outside the event loop, once it has begun (see guardClaim). */
   unguard: (() => void) | null;
   /** Where the task's tools run, once one has; and whether the outputs that were spilled elsewhere stand there. */

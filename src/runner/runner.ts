@@ -102,6 +102,7 @@ const createRun = (
     contextOver: false,
     contextFull: false,
     prefix: null,
+    files: null,
     unguard: null,
     exec: null,
   };

@@ -1456,6 +1456,23 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
           expect(await serve(queue, 8, park)).toEqual([a, b, c, a, b, c, a, a]);
         });
 
+        it("serves as fairly those that are claimed in one moment, and gives the claims too many nothing", async () => {
+          const queue = fresh("queue");
+          const [a = "", b = "", c = ""] = principals(3);
+          await createMany(queue, a, 6);
+          clock.pass(10);
+          for (const owner of [b, c]) await createMany(queue, owner, 2);
+          const claimTogether = async (count: number): Promise<readonly string[]> => {
+            const asked = Array.from({ length: count }, () => claimNext(queue, { served: { 0: a } }));
+            const claims = (await Promise.all(asked)).filter((claim) => claim !== null);
+            expect(new Set(claims.map(({ taskId }) => taskId)).size).toBe(claims.length);
+            return (await Promise.all(claims.map(async (claim) => (await rowOf(claim)).owner))).sort();
+          };
+          expect(await claimTogether(3)).toEqual([a, b, c]);
+          expect(await claimTogether(4)).toEqual([a, a, b, c]);
+          expect(await claimTogether(6)).toEqual([a, a, a]);
+        });
+
         it("begins after the one that a worker names, for each priority on its own", async () => {
           const queue = fresh("queue");
           const [a = "", b = "", c = ""] = principals(3);

@@ -270,8 +270,8 @@ export interface Store {
    * those the next one after `served`, in an order that stays the same and begins again at its end; of that principal's
    * tasks the longest ready (one that was claimed counts from when it was given back, or from when a claim saw that its
    * lease ran out). Where very many principals are ready, an adapter may look at no more than some of those that come
-   * next after `served`, so that each gets its claim within so many claims as there are principals. Raises its fence and
-   * counts the attempt before anything is loaded. `taskId` considers that task alone, under the same conditions. A row in
+   * next after `served`, so that each gets its claim within so many claims as there are principals. Of claims that are asked
+   * for in one moment each counts the leases that those before it took. Raises its fence and counts the attempt before anything is loaded. `taskId` considers that task alone, under the same conditions. A row in
    * `inbox` is an untaken item or a due timer, which this moves into the inbox.
    */
   claim(params: ClaimParams): Promise<Claim | null>;

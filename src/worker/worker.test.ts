@@ -67,6 +67,31 @@ describe("a worker", () => {
     expect(worker.running).toEqual(new Set());
   });
 
+  it("claims more at once while there is more to do, and never more than it has places for", async () => {
+    const harness = await lookingSlowly();
+    for (let n = 2; n <= 9; n += 1) await createTask(harness, `ada ${String(n)}`);
+    const { claim } = harness.store;
+    const moments: number[] = [];
+    let asked = 0;
+    const counting: Store["claim"] = async (params) => {
+      asked += 1;
+      try {
+        return await claim(params);
+      } finally {
+        // The first of a moment's claims to be answered sees how many were asked.
+        if (asked > 0) moments.push(asked);
+        asked = 0;
+      }
+    };
+    const { worker } = harness.start({
+      ports: { store: { ...harness.store, claim: counting } },
+      worker: { concurrency: 8 },
+    });
+    await harness.until(() => harness.ran.length === 8);
+    expect(moments).toEqual([1, 2, 4, 1]);
+    expect(worker.running.size).toBe(8);
+  });
+
   it("says what it runs", async () => {
     const harness = await lookingSlowly();
     const { worker } = harness.start();

@@ -28,6 +28,9 @@ export interface WorkerOptions {
   readonly onRunEnd?: (taskId: string, end: RunEnd) => void;
 }
 
+/** Claims asked for at once, at the most. */
+const MOST_TOGETHER = 16;
+
 export const defaultWorkerOptions = { concurrency: 4, pollMs: 1_000, maxAttempts: 5 } as const;
 
 export interface Worker {
@@ -111,10 +114,19 @@ class Pool {
     this.#counts.claimsFailed += 1;
   }
 
-  /** Claims until there is no room or nothing to claim. */
+  /**
+   * Claims until there is no room or nothing to claim: one, and then twice as many at once as long as all of them find
+   * something. A store across a network may take them together.
+   */
   async fill(): Promise<void> {
-    while (this.#runs.size < this.#options.concurrency && !this.stopping.signal.aborted) {
-      if (!(await this.#claimOne())) return;
+    for (let together = 1; ; together = Math.min(2 * together, MOST_TOGETHER)) {
+      const room = this.#options.concurrency - this.#runs.size;
+      if (room <= 0 || this.stopping.signal.aborted) return;
+      const asked = await Promise.allSettled(Array.from({ length: Math.min(together, room) }, () => this.#claimOne()));
+      for (const answer of asked) if (answer.status === "rejected") throw answer.reason;
+      const claims = asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+      for (const claim of claims) if (claim !== null) this.#served[claim.served.priority] = claim.served.principal;
+      if (claims.includes(null)) return;
     }
   }
 
@@ -122,7 +134,7 @@ class Pool {
     await Promise.all(this.#runs.values());
   }
 
-  async #claimOne(): Promise<boolean> {
+  async #claimOne(): Promise<Claim | null> {
     const { clock, limits, build, store, watcher } = this.#ports;
     const { name, taskId: only, queues } = this.#options;
     const claimedAt = { wall: clock.wall(), monotonic: clock.monotonic() };
@@ -136,8 +148,7 @@ class Pool {
       ...(only === undefined ? {} : { taskId: only }),
       ...(queues === undefined ? {} : { queues }),
     });
-    if (claim === null) return false;
-    this.#served[claim.served.priority] = claim.served.principal;
+    if (claim === null) return null;
     this.#counts.claims += 1;
     this.#options.onClaim?.(claim);
     const run = this.#run(claim, claimedAt)
@@ -149,7 +160,7 @@ class Pool {
         this.#onFree();
       });
     this.#runs.set(claim, run);
-    return true;
+    return claim;
   }
 
   async #run(claim: Claim, claimedAt: { wall: number; monotonic: number }): Promise<void> {

@@ -52,6 +52,25 @@ test("of eight stores that claim, each task goes to one, and each event is there
   expect(await one().check()).toEqual([]);
 });
 
+test("claims of one moment that ask for the same take their tasks in one commit; others are not mixed in", async () => {
+  for (let n = 0; n < 8; n += 1) await createTask(one(), "together");
+  const asked = Array.from({ length: 8 }, (_, n) =>
+    one().claim(claiming({ queues: ["together"], worker: n < 6 ? "many" : "few" })),
+  );
+  const claims = (await Promise.all(asked)).filter((claim) => claim !== null);
+  expect(new Set(claims.map(({ taskId }) => taskId)).size).toBe(8);
+  const { rows } = await withClient(database.url, (client) =>
+    client.query<{ worker: string; tasks: number; commits: number }>(
+      `SELECT claimed_by AS worker, count(*)::integer AS tasks, count(DISTINCT xmin::text)::integer AS commits
+       FROM perdure.tasks WHERE claimed_by IN ('few', 'many') GROUP BY 1 ORDER BY 1`,
+    ),
+  );
+  expect(rows).toEqual([
+    { worker: "few", tasks: 2, commits: 1 },
+    { worker: "many", tasks: 6, commits: 1 },
+  ]);
+});
+
 test("of eight appends to one log at the same seq one is taken, plain or carrying", async () => {
   const taskId = await createTask(one());
   const claim = await claimTask(one(), taskId);

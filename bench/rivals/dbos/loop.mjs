@@ -1,12 +1,12 @@
-// DBOS: one workflow of many steps, and small workflows of two steps, whose steps give 500 characters as our tool does.
+// DBOS: one workflow of many steps, and small workflows of two steps.
 // node loop.mjs <url> <steps> <samples> <workflows> <in flight>
 // Prints {"stepsPerSecond", "times": ms of one small workflow at a time, "perSecond": small ones a second, so many at once}.
 import { DBOS } from "@dbos-inc/dbos-sdk";
+import { output, perSecondOf, timed, timesOf } from "./measure.mjs";
 
 const [url, ...numbers] = process.argv.slice(2);
 const [steps, samples, workflows, inFlight] = numbers.map(Number);
 const WARM_UP = 20;
-const output = "some words of a file or a reply ".repeat(16).slice(0, 500);
 
 const workflow = DBOS.registerWorkflow(
   async (count) => {
@@ -19,22 +19,12 @@ const workflow = DBOS.registerWorkflow(
 DBOS.setConfig({ name: "bench", systemDatabaseUrl: url, logLevel: "error", systemDatabasePoolSize: 20 });
 await DBOS.launch();
 const run = async (count) => (await DBOS.startWorkflow(workflow)(count)).getResult();
-const timed = async (work) => {
-  const before = performance.now();
-  await work();
-  return performance.now() - before;
-};
 
 for (let n = 0; n < WARM_UP; n += 1) await run(2);
 await run(steps / 4);
 const stepsPerSecond = (steps * 1_000) / (await timed(() => run(steps)));
-const times = [];
-for (let n = 0; n < samples; n += 1) times.push(await timed(() => run(2)));
-let begun = 0;
-const loop = async () => {
-  for (begun += 1; begun <= workflows; begun += 1) await run(2);
-};
-const took = await timed(() => Promise.all(Array.from({ length: inFlight }, loop)));
-console.log(JSON.stringify({ stepsPerSecond, times, perSecond: (workflows * 1_000) / took }));
+const times = await timesOf(() => run(2), samples);
+const perSecond = await perSecondOf(() => run(2), workflows, inFlight);
+console.log(JSON.stringify({ stepsPerSecond, times, perSecond }));
 await DBOS.shutdown();
 process.exit(0);

@@ -143,7 +143,7 @@ export const createAiSdkModel = (options: AiSdkOptions): Model => {
     name,
     contextTokens,
     async *stream(request, { signal, context }) {
-      const facts = { name, keyName, secrets, mayOverflow: mayOverflow(request, contextTokens) };
+      const facts = { name, keyName, secrets, mayOverflow: () => mayOverflow(request, contextTokens) };
       // Its own: whoever stops listening ends the HTTP request, too.
       const ended = new AbortController();
       const either = AbortSignal.any([signal, ended.signal]);

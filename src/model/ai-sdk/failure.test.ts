@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ModelError } from "../model.ts";
 import { failureOf, type FailureFacts } from "./failure.ts";
 
-const facts: FailureFacts = { name: "m", keyName: "KEY", secrets: ["sk-123456"], mayOverflow: false };
+const facts: FailureFacts = { name: "m", keyName: "KEY", secrets: ["sk-123456"], mayOverflow: () => false };
 
 const http = (statusCode: number, data: unknown, headers: Readonly<Record<string, string>> = {}): Error =>
   Object.assign(new Error("it said no"), { statusCode, data, responseHeaders: headers, url: "http://h/v1" });
@@ -17,9 +17,21 @@ test("a typed field goes before the status, the more exact one first", () => {
 test("no text is matched: the words of an overflow are a bad request, unless the estimate says that it may be one", () => {
   const error = http(400, { error: { type: "invalid_request_error", message: "prompt is too long" } });
   expect(failureOf(error, facts).class).toBe("bad_request");
-  expect(failureOf(error, { ...facts, mayOverflow: true }).class).toBe("overflow");
+  expect(failureOf(error, { ...facts, mayOverflow: () => true }).class).toBe("overflow");
   const missing = http(404, { error: { type: "not_found_error", message: "no such model" } });
-  expect(failureOf(missing, { ...facts, mayOverflow: true }).class).toBe("bad_request");
+  expect(failureOf(missing, { ...facts, mayOverflow: () => true }).class).toBe("bad_request");
+});
+
+test("the estimate is made for a plain 400 alone: it reads the whole request", () => {
+  let asked = 0;
+  const counting: FailureFacts = { ...facts, mayOverflow: () => (asked += 1) > 0 };
+  failureOf(http(400, { error: { code: "context_length_exceeded" } }), counting);
+  failureOf(http(429, {}), counting);
+  failureOf(http(404, {}), counting);
+  failureOf(new Error("the connection broke"), counting);
+  expect(asked).toBe(0);
+  failureOf(http(400, {}), counting);
+  expect(asked).toBe(1);
 });
 
 test("a gateway's number in an error of a stream is its status", () => {

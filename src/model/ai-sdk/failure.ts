@@ -9,8 +9,8 @@ export interface FailureFacts {
   readonly keyName: string | undefined;
   /** Never said. */
   readonly secrets: readonly string[];
-  /** The estimate made before the call says that the request may not fit. */
-  readonly mayOverflow: boolean;
+  /** Whether an estimate says that the request may not fit. It reads all of it, so it is made only where that counts. */
+  readonly mayOverflow: () => boolean;
 }
 
 /**
@@ -196,11 +196,11 @@ const messageFor = (told: Told & { class: ModelErrorClass }, chain: readonly Fie
 };
 
 /**
- * A model that gives only a text for an overflow (Anthropic's 400 "prompt is too long", vLLM's 400) is told by the estimate
- * made before the call: only where that says that the request may not fit is a plain 400 an overflow.
+ * A model that gives only a text for an overflow (Anthropic's 400 "prompt is too long", vLLM's 400) is told by an estimate of
+ * what was sent: only where that says that the request may not fit is a plain 400 an overflow.
  */
 const refine = (told: Told, facts: FailureFacts): ModelErrorClass | null =>
-  told.class === "bad_request" && (told.status ?? 400) === 400 && facts.mayOverflow ? "overflow" : told.class;
+  told.class === "bad_request" && (told.status ?? 400) === 400 && facts.mayOverflow() ? "overflow" : told.class;
 
 /** An error that came in the stream, or that the call threw. Never returns `aborted`: that is the signal's to say. */
 export const failureOf = (error: unknown, facts: FailureFacts, { inStream = false } = {}): ModelError => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { gif, jpeg, pdf, png, webp } from "../../../test/model/media-samples.ts";
 import { base64Chars, faultOf, fileRules, type FileRules } from "./file-rules.ts";
-import { sizeOfImage, sniffMediaType } from "./media.ts";
+import { looksEncrypted, sizeOfImage, sniffMediaType } from "./media.ts";
 
 const faultIn = (mediaType: string, bytes: Uint8Array, rules: FileRules = fileRules.anthropic, images = 1) =>
   faultOf({ mediaType, size: bytes.length, bytes }, rules, images);
@@ -20,6 +20,20 @@ describe("bytes say what they are", () => {
   ])("%s", (mediaType, bytes, size) => {
     expect(sniffMediaType(bytes)).toBe(mediaType);
     expect(sizeOfImage(bytes)).toEqual(size);
+  });
+
+  test("what took reading them through is remembered with them, for as long as somebody holds them", () => {
+    const paper = pdf("/Encrypt 1 0 R ");
+    expect(looksEncrypted(paper)).toBe(true);
+    const image = png(3, 2);
+    expect(sizeOfImage(image)).toEqual({ width: 3, height: 2 });
+    // Nobody writes to bytes that were looked at; here it shows that they are not read again.
+    paper.fill(0);
+    image.fill(0);
+    expect(looksEncrypted(paper)).toBe(true);
+    expect(sizeOfImage(image)).toEqual({ width: 3, height: 2 });
+    expect(looksEncrypted(paper.slice())).toBe(false);
+    expect(sizeOfImage(image.slice())).toBeNull();
   });
 
   test("bytes in the middle of a larger buffer are read as their own", () => {

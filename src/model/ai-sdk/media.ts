@@ -1,9 +1,21 @@
-// What a file's own bytes say: its kind, an image's size, whether it is whole. Reads headers only; decodes nothing.
+// What a file's own bytes say: its kind, an image's size, whether it is whole. Decodes nothing. Bytes that were looked at must
+// not be written to: every call of a task shows the same ones, and what took reading them through is remembered with them.
 
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
+
+const remembered = <T>(read: (bytes: Uint8Array) => T): ((bytes: Uint8Array) => T) => {
+  const known = new WeakMap<Uint8Array, { readonly found: T }>();
+  return (bytes) => {
+    const before = known.get(bytes);
+    if (before !== undefined) return before.found;
+    const found = read(bytes);
+    known.set(bytes, { found });
+    return found;
+  };
+};
 
 const startsWith = (bytes: Uint8Array, signature: readonly number[], at = 0): boolean =>
   signature.every((byte, index) => bytes[at + index] === byte);
@@ -70,14 +82,13 @@ const webpSize = (data: Buffer): ImageSize | null => {
 };
 
 /** The size of a whole image; null for one that is cut or whose header cannot be read. */
-export const sizeOfImage = (bytes: Uint8Array): ImageSize | null => {
+export const sizeOfImage = remembered((bytes): ImageSize | null => {
   const data = viewOf(bytes);
   const read = { "image/png": pngSize, "image/jpeg": jpegSize, "image/gif": gifSize, "image/webp": webpSize };
   const kind = sniffMediaType(bytes);
   const size = kind === null || !Object.hasOwn(read, kind) ? null : read[kind as keyof typeof read](data);
   return size === null || size.width === 0 || size.height === 0 ? null : size;
-};
+});
 
 /** A PDF that names an encryption dictionary: no provider opens one. */
-export const looksEncrypted = (bytes: Uint8Array): boolean =>
-  /\/Encrypt\s+\d+\s+\d+\s+R/.test(viewOf(bytes).toString("latin1"));
+export const looksEncrypted = remembered((bytes) => /\/Encrypt\s+\d+\s+\d+\s+R/.test(viewOf(bytes).toString("latin1")));

@@ -11,7 +11,7 @@ import { requireTask } from "./tasks.ts";
 import { decodeText, encodeText } from "./text.ts";
 
 interface Taken {
-  readonly task: number | null;
+  readonly task: number;
   readonly id: string;
   readonly agent: string;
   readonly fence: number;
@@ -24,8 +24,8 @@ interface Taken {
   readonly moved: boolean | null;
 }
 
-const CLAIM = `SELECT * FROM perdure.claim($1::text, $2::bigint, $3::text[], $4::text, $5::text, $6::text[],
-  $7::jsonb, $8::bigint[])`;
+const CLAIM = `SELECT * FROM perdure.claim_some($1::integer, $2::text, $3::bigint, $4::text[], $5::text, $6::text,
+  $7::text[], $8::jsonb, $9::bigint[])`;
 
 /** What a row of LOAD is about. */
 const [TASK, SNAPSHOT, ITEM] = [0, 1, 2];
@@ -109,30 +109,66 @@ const load = async (
   };
 };
 
-export const claim = async (connection: Connection, params: ClaimParams): Promise<Claim | null> => {
+const take = (connection: Connection, count: number, params: ClaimParams): Promise<readonly Taken[]> => {
   const { worker, leaseMs, offers, build, taskId, queues, served = {} } = params;
   const last = Object.fromEntries(Object.entries(served).map(([priority, owner]) => [priority, encodeText(owner)]));
-  const take = (): Promise<Taken | undefined> =>
-    connection.first<Taken>(
-      CLAIM,
-      ...[encodeText(worker), leaseMs, offers.map(encodeText), encodeText(build)],
-      ...[taskId === undefined ? null : encodeText(taskId), queues?.map(encodeText) ?? null],
-      ...[JSON.stringify(last), connection.clock],
-    );
-  let taken = await take();
-  if (taken?.moved === true) {
-    // Under a process that stayed: its next statement led to another server.
-    await comeHome(connection);
-    taken = await take();
-  }
-  if (taken === undefined || taken.task === null) return null;
-  try {
-    return await load(connection, taken, params);
-  } catch (error) {
-    // A bundle may have brought a body that is no text for Postgres.
-    if (!isUntranslatable(error)) throw error;
-    return load(connection, taken, params, false);
-  }
+  return connection.rows<Taken>(
+    CLAIM,
+    ...[count, encodeText(worker), leaseMs, offers.map(encodeText), encodeText(build)],
+    ...[taskId === undefined ? null : encodeText(taskId), queues?.map(encodeText) ?? null],
+    ...[JSON.stringify(last), connection.clock],
+  );
+};
+
+/** The same, under a process that stayed while its statements came to lead to another cluster. */
+const takeHere = async (connection: Connection, count: number, params: ClaimParams): Promise<readonly Taken[]> => {
+  const taken = await take(connection, count, params);
+  if (taken[0]?.moved !== true) return taken;
+  await comeHome(connection);
+  return take(connection, count, params);
+};
+
+/** Claims that are asked for in one moment, and the tasks taken for them. */
+interface Together {
+  count: number;
+  readonly taken: Promise<readonly Taken[]>;
+}
+
+/**
+ * How a connection claims. A worker with room for several tasks asks for as many claims in one moment: one statement takes
+ * what they get, in one commit, and each loads its own.
+ */
+export const claimsOf = (connection: Connection): Store["claim"] => {
+  const asked = new Map<string, Together>();
+  const ask = (params: ClaimParams): Together => {
+    const { worker, leaseMs, offers, build, taskId, queues, served } = params;
+    const key = JSON.stringify([worker, leaseMs, offers, build, taskId, queues, served]);
+    const before = asked.get(key);
+    if (before !== undefined) return before;
+    const together: Together = {
+      count: 0,
+      taken: Promise.resolve().then(() => {
+        asked.delete(key);
+        return takeHere(connection, together.count, params);
+      }),
+    };
+    asked.set(key, together);
+    return together;
+  };
+  return async (params) => {
+    const together = ask(params);
+    const place = together.count;
+    together.count += 1;
+    const taken = (await together.taken)[place];
+    if (taken === undefined || taken.task === null) return null;
+    try {
+      return await load(connection, taken, params);
+    } catch (error) {
+      // A bundle may have brought a body that is no text for Postgres.
+      if (!isUntranslatable(error)) throw error;
+      return load(connection, taken, params, false);
+    }
+  };
 };
 
 const READY_SINCE = "SELECT perdure.ready_since($1::text[], $2::text, $3::text[], $4::bigint[]) AS since";

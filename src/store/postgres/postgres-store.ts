@@ -3,7 +3,7 @@ import { plainSeal } from "../seal.ts";
 import type { Seal, Store } from "../store.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
-import { claim, letGo, letLapse, readySince, release, renew } from "./claims.ts";
+import { claimsOf, letGo, letLapse, readySince, release, renew } from "./claims.ts";
 import { Connection, type DatabaseClock } from "./connection.ts";
 import { createTask } from "./creation.ts";
 import { getDefinitions } from "./definitions.ts";
@@ -84,7 +84,7 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
 type Claiming = "claim" | "readySince" | "renew" | "release" | "letLapse" | "letGo" | "readInbox";
 
 const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => ({
-  claim: (params) => claim(connection, params),
+  claim: claimsOf(connection),
   readySince: (params) => readySince(connection, params),
   renew: (params) => renew(connection, params),
   letLapse: (params) => letLapse(connection, params),

@@ -154,6 +154,30 @@ BEGIN
   END IF;
 END $$;
 
+-- Takes up to so many tasks, each as if it were claimed alone after the one before it; all in one transaction. One row
+-- without a task where the database was `moved`.
+CREATE FUNCTION perdure.claim_some(
+  p_count integer, p_worker text, p_lease_ms bigint, p_offers text[], p_build text, p_id text, p_queues text[], p_served jsonb,
+  p_clock bigint[]
+) RETURNS TABLE (
+  task bigint, id text, agent text, fence bigint, attempts integer, previous_ended_at bigint, now bigint, priority bigint,
+  principal text, moved boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+  served jsonb := p_served;
+BEGIN
+  FOR n IN 1..p_count LOOP
+    SELECT * INTO task, id, agent, fence, attempts, previous_ended_at, now, priority, principal, moved
+      FROM perdure.claim(p_worker, p_lease_ms, p_offers, p_build, p_id, p_queues, served, p_clock);
+    IF moved THEN
+      RETURN NEXT;
+    END IF;
+    EXIT WHEN task IS NULL;
+    RETURN NEXT;
+    served := served || jsonb_build_object(priority::text, principal);
+  END LOOP;
+END $$;
+
 -- Since when the task has been ready that has been so longest, of those that a claim would find.
 CREATE FUNCTION perdure.ready_since(p_offers text[], p_build text, p_queues text[], p_clock bigint[]) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
