@@ -69,7 +69,8 @@ interface Arena {
   readonly close: () => Promise<void>;
 }
 
-const openArena = async (url: string, connections: number): Promise<Arena> => {
+/** Parts that share a database have tasks of their own, by `part`. */
+const openArena = async (url: string, part: string, connections: number): Promise<Arena> => {
   const prepared = process.env["PREPARED"] !== "no";
   const store = await openPostgresStore({ url, max: connections, notify: false, prepared });
   const numbers = Array.from({ length: connections }, (_, n) => n);
@@ -81,7 +82,7 @@ const openArena = async (url: string, connections: number): Promise<Arena> => {
     }),
   );
   const beginAll = (way: Way) =>
-    Promise.all(numbers.map((n) => begin(store, `${way}-${String(connections)}-${String(n)}`)));
+    Promise.all(numbers.map((n) => begin(store, `${part}-${way}-${String(connections)}-${String(n)}`)));
   const tasks = { hand: await beginAll("hand"), store: await beginAll("store") };
   const ids = await Promise.all(
     clients.map(async (client, n) => {
@@ -123,7 +124,7 @@ const turn = async (arena: Arena, way: Way, round: number) => {
 };
 
 export const measureAppends = async (url: string, connections: number, rounds: number): Promise<void> => {
-  const arena = await openArena(url, connections);
+  const arena = await openArena(url, "appends", connections);
   const turns: Record<Way, Awaited<ReturnType<typeof turn>>[]> = { hand: [], store: [] };
   for (let round = 0; round <= rounds; round += 1) {
     for (const way of ways) {
@@ -148,7 +149,7 @@ const WARM = 50;
 
 /** One task run by the runner, of the appends that it makes when they are written by hand. */
 export const measureSteadyLoop = async (url: string, rounds: number): Promise<void> => {
-  const arena = await openArena(url, 1);
+  const arena = await openArena(url, "loop", 1);
   const store = await openPostgresStore({ url });
   const figures: { readonly hand: number; readonly loop: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {

@@ -13,9 +13,9 @@ const fill = async (client: pg.Client): Promise<void> => {
   );
   const add = async (count: number, agent: string, status: string, timer: string): Promise<void> => {
     await client.query(`INSERT INTO perdure.tasks (created_at, updated_at, since, priority, lane, last_seq, first_seq, private,
-        head, id, key_place, agent, owner, front_end, place, conversation, root, mode, status, next_timer_at)
+        head, id, key_place, agent, owner, front_end, place, conversation, root, mode, status, next_timer_at, epoch)
       SELECT 1, 1, n, n % 3, lane, 0, 1, true, '', concat_ws(' ', n, lane, '${status}', ${timer}::text), 'p', 'demo',
-        'owner ' || n % 100, 'f', 'p', 'c', 'x', 'run', '${status}', ${timer}
+        'owner ' || n % 100, 'f', 'p', 'c', 'x', 'run', '${status}', ${timer}, 1
       FROM generate_series(1, ${String(count)}) n, perdure.lanes WHERE queue = 'scale' AND requires = '{agent:${agent}}'`);
   };
   await add(200_000, "demo", "waiting", "NULL");
