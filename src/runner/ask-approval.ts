@@ -53,7 +53,6 @@ const wanted = (run: Run, candidate: Candidate): Verdict => {
   ]);
 };
 
-/** The first request of a call is shown at once; that it was changed since is why it is asked again. */
 const requestOf = (run: Run, candidate: Candidate): CoreRecord<"approval_requested"> => {
   const { call, prepared, input, value, asks } = candidate;
   const state = stateOf(run);
@@ -67,13 +66,13 @@ const requestOf = (run: Run, candidate: Candidate): CoreRecord<"approval_request
   return {
     requestId: requestIdOf(call),
     callId: call.id,
-    inputHash: inputHashOf(run.mac, input),
-    definition: prepared.entry.definition,
     decides: decides ?? state.owner,
     ...(limitMs === Infinity ? {} : { expiresAt: Math.ceil(storeNow(run) + limitMs) }),
     ...(isEqualJson(input, call.input) ? {} : { input }),
     ...(items === undefined ? {} : { items: [...items] }),
     ...(reasons.length === 0 ? {} : { reason: reasons.join(" ") }),
+    inputHash: inputHashOf(run.mac, input),
+    definition: prepared.entry.definition,
   };
 };
 
@@ -113,7 +112,8 @@ export const approvalOf = (
 export const settledApproval = (state: TaskState, settled: CoreRecord<"approval_settled">): Event[] => {
   const id = expiryTimerOf(settled.requestId);
   const timer = Object.hasOwn(state.timers, id) ? [coreRecord("timer_cancelled", { id })] : [];
-  return [coreRecord("approval_settled", settled), ...timer];
+  const { requestId, callId, decision, by, ...more } = settled;
+  return [coreRecord("approval_settled", { requestId, callId, decision, by, ...more }), ...timer];
 };
 
 /** Requests about calls that get their results without a decision. */
