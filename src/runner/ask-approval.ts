@@ -68,7 +68,8 @@ const requestOf = (run: Run, candidate: Candidate): CoreRecord<"approval_request
     callId: call.id,
     decides: decides ?? state.owner,
     ...(limitMs === Infinity ? {} : { expiresAt: Math.ceil(storeNow(run) + limitMs) }),
-    ...(isEqualJson(input, call.input) ? {} : { input }),
+    // Asked before, the call may have been corrected: then its reply does not say any more what would run.
+    ...(isEqualJson(input, call.input) && call.asked === undefined ? {} : { input }),
     ...(items === undefined ? {} : { items: [...items] }),
     ...(reasons.length === 0 ? {} : { reason: reasons.join(" ") }),
     inputHash: inputHashOf(run.mac, input),
