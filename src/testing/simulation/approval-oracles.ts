@@ -66,7 +66,10 @@ const goesOn = (log: readonly Recorded[], at: number): boolean => {
 export const approvalOracle = (log: readonly Recorded[], faults: string[]): void => {
   const newest = new Map<string, Request>();
   const byId = new Map<string, Request>();
+  let [owner, steered] = ["", false];
   for (const [index, { event }] of log.entries()) {
+    if (event.type === "TaskCreated") ({ owner } = event);
+    if (event.type === "InputTaken") steered ||= event.items.some(({ type, by }) => type === "Steer" && by !== owner);
     const asked = recordOf(event, "approval_requested");
     if (asked !== null) {
       const { requestId, callId } = asked.data;
@@ -78,6 +81,8 @@ export const approvalOracle = (log: readonly Recorded[], faults: string[]): void
     const settled = recordOf(event, "approval_settled");
     if (settled !== null) {
       const request = byId.get(settled.data.requestId);
+      const { requestId, auto } = settled.data;
+      if (auto === true && steered) faults.push(`${requestId} was approved by itself after another's correction`);
       if (request === undefined) faults.push(`${settled.data.requestId} was settled and never made`);
       else if (request.settled !== undefined && settled.data.decision !== "void") {
         faults.push(`${settled.data.requestId} was settled twice`);

@@ -73,11 +73,13 @@ export class Approver {
   async #both(request: PendingRequest): Promise<void> {
     const [here, there] = [await this.#show(request.requestId, "here"), await this.#show(request.requestId, "there")];
     if (here === 0 || there === 0) return;
-    const [yes, no] = await Promise.all([
-      this.#send(request, "both", { decision: "approve", showing: here }),
-      this.#send(request, "both", { decision: "deny", showing: there }),
-    ]);
-    const counted = [yes, no].filter((receipt) => receipt !== null && receipt.decided === undefined);
+    const says = [
+      { decision: "approve", showing: here },
+      { decision: "deny", showing: there },
+    ] as const;
+    const inOrder = this.#system.chance.below(2) === 0 ? says : says.toReversed();
+    const both = await Promise.all(inOrder.map((each) => this.#send(request, "both", each)));
+    const counted = both.filter((receipt) => receipt !== null && receipt.decided === undefined);
     if (counted.length > 1) this.faults.push(`two decisions on ${request.requestId} were acknowledged as the first`);
   }
 
