@@ -16,12 +16,15 @@ interface Found {
   readonly says: string;
 }
 
-const putIn = async (copy: string, { name, file, find, replace }: Bug): Promise<void> => {
+const putIn = async (copy: string, { name, file, also, ...first }: Bug): Promise<void> => {
   const path = join(copy, file);
-  const source = await readFile(path, "utf8");
-  const pieces = source.split(find);
-  if (pieces.length !== 2) throw new Error(`the patch "${name}" fits ${String(pieces.length - 1)} times in ${file}`);
-  await writeFile(path, pieces.join(replace));
+  let source = await readFile(path, "utf8");
+  for (const { find, replace } of also === undefined ? [first] : [first, also]) {
+    const pieces = source.split(find);
+    if (pieces.length !== 2) throw new Error(`the patch "${name}" fits ${String(pieces.length - 1)} times in ${file}`);
+    source = pieces.join(replace);
+  }
+  await writeFile(path, source);
 };
 
 const find = async (bug: Bug): Promise<Found> => {

@@ -1,8 +1,10 @@
 // What the package `perdure` exports: how agents, tools and plugins are written down, and the types people name.
+export type { ApprovalView, DecisionReceipt } from "./client/approvals.ts";
 export { ClientError, type ClientCode } from "./client/client.ts";
 export type { ListedTask } from "./client/list-tasks.ts";
 export type { ActionView, TaskView as ShownTask, UnknownAction } from "./client/show-task.ts";
 export { defineAgent, defineConfig, type AgentConfig, type Config } from "./config/config.ts";
+export type { ApprovalPolicy, Verdict } from "./core/approval.ts";
 export type {
   Effect,
   Event,
@@ -39,7 +41,7 @@ export {
   type RuntimeOptions,
   type Tasks,
 } from "./library/create-runtime.ts";
-export type { Delta, FollowOptions, PostOptions, StreamPart, Task } from "./library/task.ts";
+export type { DecideOptions, Delta, FollowOptions, PostOptions, StreamPart, Task } from "./library/task.ts";
 export { createDemoModel } from "./model/demo/demo.ts";
 export { createScriptedModel } from "./model/scripted/scripted.ts";
 export { definePlugin, defineTool } from "./plugins/define.ts";
@@ -62,5 +64,14 @@ export {
 } from "./plugins/plugin.ts";
 export type { PostgresOptions } from "./store/postgres/postgres-store.ts";
 export type { SqliteOptions } from "./store/sqlite/sqlite-store.ts";
-export { StoreError, type PostReceipt, type Store, type StoreCode, type TaskRow } from "./store/store.ts";
+export {
+  DecisionRefused,
+  StoreError,
+  type Decided,
+  type DecisionRefusal,
+  type PostReceipt,
+  type Store,
+  type StoreCode,
+  type TaskRow,
+} from "./store/store.ts";
 export { openPostgresStore, openSqliteStore } from "./stores.ts";

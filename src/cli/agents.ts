@@ -32,13 +32,13 @@ export interface Agents {
 
 /** Throws ConfigError for names that collide, schemas that do not compile and the like. */
 export const prepareAgents = async ({ config, path }: LoadedConfig): Promise<Agents> => {
-  const { agents = [defaultAgent()], model = DEFAULT_MODEL } = config;
+  const { agents = [defaultAgent()], model = DEFAULT_MODEL, approvals } = config;
   const module = path === null ? undefined : pathToFileURL(path).href;
   const options = { build: processBuild, ...(module === undefined ? {} : { module }) };
   const prepared = new Map<string, PreparedAgent>();
   for (const described of agents) {
     try {
-      prepared.set(described.name, await prepareAgent(agentOf(described, model), options));
+      prepared.set(described.name, await prepareAgent(agentOf(described, model, approvals), options));
     } catch (cause) {
       if (path === null) throw cause;
       throw new ConfigError(`${path}: agent ${described.name}: ${(cause as Error).message}`, { cause });

@@ -1,11 +1,14 @@
 // The table of commands, in the order of help.
 import type { Command } from "./command.ts";
 import { answer } from "./commands/answer.ts";
+import { approve } from "./commands/approve.ts";
+import { autoApprove } from "./commands/auto-approve.ts";
 import { backup } from "./commands/backup.ts";
 import { cancel } from "./commands/cancel.ts";
 import { chat } from "./commands/chat.ts";
 import { check } from "./commands/check.ts";
 import { close } from "./commands/close.ts";
+import { deny } from "./commands/deny.ts";
 import { doctor } from "./commands/doctor.ts";
 import { init } from "./commands/init.ts";
 import { interrupt } from "./commands/interrupt.ts";
@@ -38,6 +41,9 @@ export const commands: readonly Command[] = [
   request,
   say,
   answer,
+  approve,
+  deny,
+  autoApprove,
   interrupt,
   cancel,
   close,

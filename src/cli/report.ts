@@ -37,6 +37,24 @@ const questionLines = ({ taskId, questions }: TaskView, again: Session["again"])
     `    ${again(`answer ${taskId} ${questions.length > 1 ? `${question} ` : ""}"…"`)}`,
   ]);
 
+/** What would run, exactly, and how to decide. */
+const approvalLines = ({ taskId, approvals, owner }: TaskView, again: Session["again"]): string[] =>
+  approvals.flatMap((view) => {
+    const { request, name, effect, input, redacted, items, reason, decides, expiresAt, decided } = view;
+    const shown = redacted ? "(redacted)" : JSON.stringify(input);
+    const named = approvals.length > 1 ? `${taskId} ${request}` : taskId;
+    return [
+      `  ${request}: ${name} (${effect}) ${shown}`,
+      ...(reason === null ? [] : [`    ${reason}`]),
+      ...items.map((item) => `    - ${item}`),
+      ...(expiresAt === null ? [] : [`    expires ${new Date(expiresAt).toISOString()}`]),
+      ...(decides === owner ? [] : [`    ${decides} decides`]),
+      ...(decided === null
+        ? [`    ${again(`approve ${named}`)}`, `    ${again(`deny ${named}`)}`]
+        : [`    ${decided.by} has decided (${decided.decision}); a worker goes on with it`]),
+    ];
+  });
+
 const runningLine = ({ taskId, claimedBy }: TaskView, again: Session["again"]): string =>
   claimedBy === null
     ? `task ${taskId} stands in the middle of a turn; go on: ${again(`resume ${taskId}`)}`
@@ -47,6 +65,11 @@ const waitingLines = (view: TaskView, again: Session["again"]): string[] => {
   const task = `task ${taskId}`;
   const why = because(view);
   if (unknown.length > 0) return [`${task} waits for a resolution`, ...unknownLines(view, again)];
+  if (view.approvals.length > 0) {
+    const stopped =
+      waitingOn === "approval" ? "waits for a decision" : `is ${outcome ?? "stopped"}${why}; decide first`;
+    return [`${task} ${stopped}:`, ...approvalLines(view, again)];
+  }
   if (view.questions.length > 0 && waitingOn === "answer") {
     return [`${task} waits for an answer:`, ...questionLines(view, again)];
   }

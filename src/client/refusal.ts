@@ -1,6 +1,7 @@
 // Why a task in this state cannot take an item, in words for whoever posts it. The fold would pass such an item over in
 // silence; a person is told instead. What comes in between is judged by the fold alone.
 import type { Recorded } from "../core/events.ts";
+import { isPending } from "../core/approval.ts";
 import { mayClose, mayResume } from "../core/apply-input.ts";
 import type { NewItem } from "../core/items.ts";
 import { fateOf, openQuestions } from "./questions.ts";
@@ -22,12 +23,14 @@ const resumeRefusal = (state: TaskState): string | null => {
   const unknown = unsettled(state, "resumed");
   if (unknown !== null) return unknown;
   if (isRunning(state)) return "cannot be resumed: its turn is not over";
-  return "cannot be resumed while an approval is pending";
+  const pending = state.calls.filter(isPending).map(({ approval }) => approval?.requestId ?? "");
+  return `cannot be resumed while an approval is pending: approve or deny ${pending.join(", ")} first`;
 };
 
 const closeRefusal = (state: TaskState): string | null => {
   if (mayClose(state)) return null;
   if (isRunning(state)) return "cannot be closed in the middle of a turn: interrupt or cancel it first";
+  if (state.calls.some(isPending)) return "cannot be closed while an approval is pending: decide it, or cancel";
   return unsettled(state, "closed") ?? "cannot be closed while a child or a background job of it lives";
 };
 

@@ -5,6 +5,7 @@ import type { Row } from "../core/project.ts";
 import type { CoreRecord } from "../core/records.ts";
 import type { TaskState } from "../core/state.ts";
 import type { TaskRow } from "../store/store.ts";
+import { pendingApprovals, type ApprovalView } from "./approvals.ts";
 import type { Client } from "./client.ts";
 import { findTask } from "./find-task.ts";
 import { readEvents } from "./read-log.ts";
@@ -71,6 +72,10 @@ export interface TaskView {
   readonly untaken: number;
   readonly actions: readonly ActionView[];
   readonly unknown: readonly UnknownAction[];
+  /** Requests that wait for a decision, in the order of their calls. */
+  readonly approvals: readonly ApprovalView[];
+  /** Changes are approved without asking; the owner has switched it on. */
+  readonly autoApprove: boolean;
   /** Open questions to a person, in the order of their calls. */
   readonly questions: readonly QuestionView[];
   /** What the task has planned, set itself as goals and noted. */
@@ -155,6 +160,8 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
     untaken: row.inboxSeq - row.inboxTaken,
     actions: rows.filter((candidate) => candidate.table === "actions").map(actionOf),
     unknown: unknownOf(state),
+    approvals: pendingApprovals(events, state, await store.readDecisions({ taskId }), client.frontEnd),
+    autoApprove: state.settings.autoApprove === true,
     questions: openQuestions(events, state),
     saved: planView(events, rows),
   };

@@ -1,6 +1,7 @@
 // What perdure.config.ts may hold, and how agents are written down there.
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
+import { strictest, type ApprovalPolicy, type Verdict } from "../core/approval.ts";
 import type { Mode } from "../core/events.ts";
 import { SettingsChange, type Settings } from "../core/items.ts";
 import type { Model, Prices } from "../model/model.ts";
@@ -13,7 +14,7 @@ export interface AgentConfig {
   readonly system?: string;
   /** Its model where neither a flag nor the environment names one. */
   readonly model?: string;
-  readonly settings?: Omit<Settings, "model" | "workspace">;
+  readonly settings?: Omit<Settings, "model" | "workspace" | "autoApprove">;
   /** Default `conversation`. */
   readonly mode?: Mode;
   /** What a task does that was stopped in mid-turn: go on by itself (the default), or wait for a resume. */
@@ -21,6 +22,8 @@ export interface AgentConfig {
   readonly plugins?: readonly Plugin[];
   /** Tools of its own, beside those of its plugins. They become a plugin named `tools`. */
   readonly tools?: readonly Tool[];
+  /** Which calls are asked for or denied, by effect and by tool name. */
+  readonly approvals?: ApprovalPolicy;
 }
 
 export interface Config {
@@ -35,6 +38,8 @@ export interface Config {
   readonly prices?: Prices;
   /** Keys and addresses of models by name, such as ANTHROPIC_API_KEY; without it, the environment's. */
   readonly secret?: (name: string) => string | undefined | Promise<string | undefined>;
+  /** The same for every agent, beside its own: the strictest counts. */
+  readonly approvals?: ApprovalPolicy;
   /** Path of the database, from this file's folder. */
   readonly db?: string;
   /** Where tools work, from this file's folder. */
@@ -51,8 +56,14 @@ export const defineConfig = (config: Config): Config => config;
 /** Gives an agent's description its types. */
 export const defineAgent = (agent: AgentConfig): AgentConfig => agent;
 
-/** The agent that a description stands for; `model` is for one that names none. Names are checked when it is prepared. */
-export const agentOf = (config: AgentConfig, model: string): Agent => {
+const stricter = (one: Readonly<Record<string, Verdict>> = {}, other: Readonly<Record<string, Verdict>> = {}) =>
+  Object.fromEntries(Object.keys({ ...one, ...other }).map((name) => [name, strictest([one[name], other[name]])]));
+
+/**
+ * The agent that a description stands for; `model` is for one that names none, `approvals` what holds for every agent. Names
+ * are checked when it is prepared.
+ */
+export const agentOf = (config: AgentConfig, model: string, approvals: ApprovalPolicy = {}): Agent => {
   const { name, plugins = [], tools = [] } = config;
   const own: Plugin[] = tools.length === 0 ? [] : [{ name: "tools", version: "1", tools }];
   return {
@@ -63,6 +74,10 @@ export const agentOf = (config: AgentConfig, model: string): Agent => {
     mode: config.mode ?? "conversation",
     onInterrupt: config.onInterrupt ?? "continue",
     plugins: [...plugins, ...own],
+    approvals: {
+      effects: stricter(approvals.effects, config.approvals?.effects),
+      tools: stricter(approvals.tools, config.approvals?.tools),
+    },
   };
 };
 
@@ -71,17 +86,28 @@ const optional = Type.Optional;
 const named = Type.Object({ name: Type.String({ minLength: 1 }) });
 const words = (...values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)));
 
+const verdict = words("allow", "ask", "deny");
+const effects = { read: optional(verdict), internal: optional(verdict), write: optional(verdict) };
+const approvalSchema = Type.Object(
+  {
+    effects: optional(Type.Object({ ...effects, destructive: optional(verdict) }, strict)),
+    tools: optional(Type.Record(Type.String(), verdict)),
+  },
+  strict,
+);
+
 const agentSchema = Type.Object(
   {
     name: Type.String({ minLength: 1 }),
     identity: optional(Type.String()),
     system: optional(Type.String()),
     model: optional(Type.String({ minLength: 1 })),
-    settings: optional(Type.Omit(SettingsChange, ["model", "workspace"], strict)),
+    settings: optional(Type.Omit(SettingsChange, ["model", "workspace", "autoApprove"], strict)),
     mode: optional(words("conversation", "run", "oneShot")),
     onInterrupt: optional(words("continue", "pause")),
     plugins: optional(Type.Array(named)),
     tools: optional(Type.Array(named)),
+    approvals: optional(approvalSchema),
   },
   strict,
 );
@@ -101,6 +127,7 @@ const configSchema = Compile(
       models: optional(Type.Record(Type.String(), Type.Object({}))),
       prices: optional(Type.Record(Type.String(), priceSchema)),
       secret: optional(Type.Unsafe<unknown>({})),
+      approvals: optional(approvalSchema),
       db: optional(Type.String({ minLength: 1 })),
       workspace: optional(Type.String({ minLength: 1 })),
       leaseMs: optional(Type.Integer({ minimum: 100 })),

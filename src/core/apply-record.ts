@@ -38,6 +38,8 @@ const approvalSettled: Apply<"approval_settled"> = (state, data) => {
     if (data.decision === "approved") {
       call.approval.approved = true;
       if (data.input !== undefined) call.input = data.input;
+      // Of a redacted decision the corrected input is gone, its hash is not: what is left is not what was approved.
+      if (data.inputHash !== undefined) call.approval.inputHash = data.inputHash;
       return;
     }
     delete call.approval;
@@ -116,10 +118,11 @@ const reducers: { readonly [K in RecordKind]: Apply<K> } = {
   },
   approval_requested: (state, data) => {
     withCall(state, data.callId, (call) => {
-      const { requestId, inputHash, definition } = data;
+      const { requestId, inputHash, definition, decides } = data;
       call.phase = "parked";
       call.parked = { on: "approval", ref: requestId };
-      call.approval = { requestId, inputHash, definition, approved: false };
+      call.approval = { requestId, inputHash, definition, decides, approved: false };
+      call.asked = (call.asked ?? 0) + 1;
     });
   },
   approval_settled: approvalSettled,

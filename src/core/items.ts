@@ -29,6 +29,8 @@ export const Settings = Type.Object(
     queue: Type.Optional(Type.String()),
     priority: Type.Optional(Type.Integer()),
     providerOptions: Type.Optional(Json),
+    approvalExpiryMs: Type.Optional(Type.Integer({ minimum: 1 })),
+    autoApprove: Type.Optional(Type.Boolean()),
   },
   strict,
 );

@@ -17,6 +17,16 @@ export interface Arrival {
   readonly content: Content;
 }
 
+/** The newest request about a call: pending while the call is parked on it, then approved and good for one run. */
+export interface Approval {
+  readonly requestId: string;
+  /** Of the input that may run: the one that was shown, or the corrected one. */
+  inputHash: string;
+  readonly definition: string;
+  readonly decides: string;
+  approved: boolean;
+}
+
 /**
  * - `waiting`: not started.
  * - `parked`: waits for something outside the task.
@@ -50,7 +60,9 @@ export interface Call {
   arrival?: Arrival;
   /** The person said no, or nobody said anything in time; the text for the model. */
   denied?: string;
-  approval?: { readonly requestId: string; readonly inputHash: string; readonly definition: string; approved: boolean };
+  approval?: Approval;
+  /** How often somebody was asked about it; part of the next request's id. */
+  asked?: number;
   /** When it became unknown (store's clock, ms); why, as recorded. */
   unknownAt?: number;
   unknownReason?: string;

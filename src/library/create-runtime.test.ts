@@ -60,6 +60,29 @@ describe("a task", () => {
     expect(finished).toEqual([[{ type: "text", text: "HELLO" }]]);
   });
 
+  test("asks before it changes something, and goes on as it is decided", async () => {
+    const drop = { ...echo, effect: "destructive" as const };
+    const agents = [defineAgent({ name: "echo", model: "lines", tools: [drop] })] as const;
+    const runtime = await start({ agents: [...agents], approvals: { effects: { destructive: "ask" } } });
+    const task = await runtime.create("Echo hello.");
+    expect(await task.untilRest()).toMatchObject({ waitingOn: "approval", autoApprove: false });
+    const [request] = await task.approvals();
+    expect(request).toMatchObject({ name: "Echo", input: { text: "hello" }, showing: 0 });
+    const id = request?.request ?? "";
+    const showing = await task.showApproval(id);
+    const { inputHash = "" } = request ?? {};
+    const receipt = await task.approve(id, { input: { text: "bye" }, showing, inputHash, key: "k" });
+    expect(receipt).toMatchObject({ counts: true, decision: "approve" });
+    expect(await task.deny(id, { reason: "late" })).toMatchObject({ counts: false, decision: "approve" });
+    await task.untilRest();
+    const results = (await task.events()).flatMap(({ event }) =>
+      event.type === "ToolFinished" ? [event.content] : [],
+    );
+    expect(results).toEqual([[{ type: "text", text: "BYE" }]]);
+    await task.autoApprove(true);
+    expect(await task.untilRest()).toMatchObject({ outcome: "completed", autoApprove: true });
+  });
+
   test("streams pieces of replies and events until it rests, each event once", async () => {
     const task = await (await start()).create("Echo hello.");
     const all = await collect(task.stream());

@@ -7,6 +7,7 @@ import { findTask } from "../client/find-task.ts";
 import { listTasks, type ListedTask } from "../client/list-tasks.ts";
 import { agentOf, type AgentConfig } from "../config/config.ts";
 import type { Mode } from "../core/events.ts";
+import type { ApprovalPolicy } from "../core/approval.ts";
 import type { Settings } from "../core/items.ts";
 import { createLocalExec } from "../exec/local/local.ts";
 import { noExec } from "../exec/none/none.ts";
@@ -36,6 +37,8 @@ export interface RuntimeOptions {
   readonly models?: Readonly<Record<string, Model>>;
   /** Keys and addresses of providers by the name of their variable, such as `ANTHROPIC_API_KEY`. Default: the environment. */
   readonly secret?: Secrets;
+  /** Which calls of any agent are asked for or denied, beside what the agent's own `approvals` say. */
+  readonly approvals?: ApprovalPolicy;
   /** For estimates of what model calls cost; by model name. */
   readonly prices?: Prices;
   /** The folder in which tools work, for tasks that name none; without one they have no files and no processes. */
@@ -93,12 +96,17 @@ interface Parts {
   readonly feed: DeltaFeed;
 }
 
-const prepareAgents = async ({ agents, model, module }: RuntimeOptions): Promise<Map<string, PreparedAgent>> => {
+const prepareAgents = async ({
+  agents,
+  model,
+  module,
+  approvals,
+}: RuntimeOptions): Promise<Map<string, PreparedAgent>> => {
   const options = { build: processBuild, ...(module === undefined ? {} : { module }) };
   const prepared = new Map<string, PreparedAgent>();
   for (const described of agents) {
     if (prepared.has(described.name)) throw new Error(`two agents are named ${described.name}`);
-    prepared.set(described.name, await prepareAgent(agentOf(described, model ?? DEFAULT_MODEL), options));
+    prepared.set(described.name, await prepareAgent(agentOf(described, model ?? DEFAULT_MODEL, approvals), options));
   }
   return prepared;
 };

@@ -1,5 +1,12 @@
 // One task as a program holds it: what a front end may do with it, and nothing else. Every method checks that the task is
 // its principal's.
+import {
+  decideApproval,
+  listApprovals,
+  showApproval,
+  type ApprovalView,
+  type DecisionReceipt,
+} from "../client/approvals.ts";
 import type { Client } from "../client/client.ts";
 import { post } from "../client/post.ts";
 import { followLog, readLog } from "../client/read-log.ts";
@@ -21,6 +28,12 @@ export interface PostOptions {
   readonly key?: string;
 }
 
+export interface DecideOptions extends PostOptions {
+  /** What was shown: the request's hash, and the number of the control. Default: the request's own, and none. */
+  readonly inputHash?: string;
+  readonly showing?: number;
+}
+
 /** Reading from a seq on. `after` is exclusive; default 0, from the start. */
 export interface FollowOptions {
   readonly after?: number;
@@ -29,7 +42,7 @@ export interface FollowOptions {
 
 /**
  * A task. A post that is acknowledged is committed: no crash loses it. Posts throw ClientError `refused`, with the reason,
- * for what the task's state does not allow, and StoreError `ended`, `conflict`, `unavailable`.
+ * for what the task's state does not allow, and StoreError `ended`, `conflict`, `unavailable`; decisions DecisionRefused.
  */
 export interface Task {
   readonly id: string;
@@ -40,6 +53,15 @@ export interface Task {
   steer(text: string, options?: PostOptions): Promise<PostReceipt>;
   /** The answer to a question that a call asks; `question` is the call's id. */
   answer(question: string, text: string, options?: PostOptions): Promise<PostReceipt>;
+  /** Requests that wait for a decision, each with exactly what would run. */
+  approvals(): Promise<readonly ApprovalView[]>;
+  /** Puts up new controls for a request: what they post carries this number, and older ones are refused. */
+  showApproval(request: string): Promise<number>;
+  /** Lets the call of a request run, once; with an `input`, as corrected. The first decision counts: see the receipt. */
+  approve(request: string, options?: DecideOptions & { readonly input?: unknown }): Promise<DecisionReceipt>;
+  deny(request: string, options?: DecideOptions & { readonly reason?: string }): Promise<DecisionReceipt>;
+  /** From the next request on. The owner's alone, and never over another's correction. */
+  autoApprove(on: boolean, options?: PostOptions): Promise<PostReceipt>;
   /** Stops the turn and keeps the task. */
   interrupt(options?: PostOptions): Promise<PostReceipt>;
   cancel(options?: PostOptions): Promise<PostReceipt>;
@@ -140,11 +162,18 @@ const never = (): AbortSignal => new AbortController().signal;
 export const createTaskHandle = (client: Client, feed: DeltaFeed, taskId: string): Task => {
   const send = (item: NewItem, { key }: PostOptions = {}): Promise<PostReceipt> =>
     post(client, { taskId, item, ...(key === undefined ? {} : { key }) });
+  const decide = (decision: "approve" | "deny", request: string, more: object = {}): Promise<DecisionReceipt> =>
+    decideApproval(client, { taskId, request, decision, ...more });
   return {
     id: taskId,
     say: (text, options) => send({ type: "Say", text }, options),
     steer: (text, options) => send({ type: "Steer", text }, options),
     answer: (question, text, options) => send({ type: "Answer", question, text }, options),
+    approvals: () => listApprovals(client, taskId),
+    showApproval: (request) => showApproval(client, { taskId, request }),
+    approve: (request, options) => decide("approve", request, options),
+    deny: (request, options) => decide("deny", request, options),
+    autoApprove: (on, options) => send({ type: "Reconfigure", settings: { autoApprove: on } }, options),
     interrupt: (options) => send({ type: "Interrupt" }, options),
     cancel: (options) => send({ type: "Cancel" }, options),
     close: (options) => send({ type: "Close" }, options),

@@ -1,6 +1,7 @@
 // PORT: a capability added to an agent: tools, state, words for the model, hooks. Its records land with what they belong to.
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { Static, TSchema } from "typebox";
+import type { ApprovalPolicy, Verdict } from "../core/approval.ts";
 import type { Effect, Mode, Source } from "../core/events.ts";
 import type { Settings } from "../core/items.ts";
 import type { CallResult, Content } from "../core/messages.ts";
@@ -107,6 +108,13 @@ export interface Tool {
   verify?(receipt: Receipt, context: ToolContext): Promise<"done" | "absent" | "unknown">;
   /** `tell` only for effects inside the task's own workspace, which the model can inspect. Default `pause`. */
   readonly onUnknown?: "pause" | "tell";
+  /**
+   * Whether a call runs at once (the default), is decided by a person first, or never runs. As a function: pure, from the
+   * input as it would run, which fits the schema.
+   */
+  readonly approval?: Verdict | ((input: never) => Verdict);
+  /** For a batch: each thing that the call would do, as the person who decides is shown it. Pure. */
+  items?(input: never): readonly string[];
   readonly outputSchema?: InputSchema;
   /** Default 120,000 for reads, none for writes. */
   readonly timeoutMs?: number;
@@ -118,6 +126,8 @@ export interface Tool {
 /** A tool as it is written: `execute` takes what its schema puts out. */
 export interface TypedTool<Schema extends InputSchema> extends Tool {
   readonly inputSchema: Schema;
+  readonly approval?: Verdict | ((input: InputOf<Schema>) => Verdict);
+  items?(input: InputOf<Schema>): readonly string[];
   execute(input: InputOf<Schema>, context: ToolContext): ToolOutput | Promise<ToolOutput>;
 }
 
@@ -140,10 +150,22 @@ export interface TaskView {
 export type HookVerdict =
   | { readonly verdict: "allow" }
   | { readonly verdict: "deny"; readonly reason: string }
+  | {
+      readonly verdict: "ask";
+      /** Why, for the person who decides. */
+      readonly reason?: string;
+      /** A principal; default the task's owner. Of several that are named, the first. */
+      readonly decides?: string;
+      /** Of several, the shortest. */
+      readonly expiresInMs?: number;
+    }
   | { readonly verdict: "rewrite"; readonly input: unknown };
 
 export interface Hooks {
-  /** Before a call is announced. The first plugin that denies ends it; rewrites build on one another. */
+  /**
+   * Before a call is announced, and once more after it was approved. The first plugin that denies ends it; rewrites build
+   * on one another; what one asks for, no other allows.
+   */
   beforeTool?(call: HookCall, view: TaskView): HookVerdict | Promise<HookVerdict>;
   afterTool?(call: HookCall, result: CallResult, view: TaskView): void | Promise<void>;
   /** Before the first model call of a turn. A message recorded here joins the conversation. */
@@ -191,6 +213,8 @@ export interface Agent {
   readonly mode: Mode;
   readonly onInterrupt: "continue" | "pause";
   readonly plugins: readonly Plugin[];
+  /** What is asked for or denied beside what tools and hooks say. Not recorded: what holds is what runs now. */
+  readonly approvals?: ApprovalPolicy;
 }
 
 /** The outcome of checking a value against a tool's schema. `value` is what the schema made of it. */

@@ -19,6 +19,10 @@ export const finished = (
   ...more,
 });
 
+/** `expired` is what the log says where nobody decided. */
+const deniedText = ({ denied = "no reason given" }: Call): string =>
+  `Denied: ${denied === "expired" ? "nobody decided in time" : denied}. It was not run.`;
+
 const settledTexts = {
   skipped: "Not run: it was called off before it started. Nothing happened.",
   interrupted: "Stopped before it gave a result. It changes nothing outside.",
@@ -32,7 +36,7 @@ export const settledResult = (call: Call, as: Settled["as"]): Finished => {
     case "interrupted":
       return finished(call.id, "error", settledTexts.interrupted);
     case "denied":
-      return finished(call.id, "denied", `Denied: ${call.denied ?? "no reason given"}. It was not run.`);
+      return finished(call.id, "denied", deniedText(call));
     case "arrived": {
       const { status, content } = call.arrival ?? { status: "ok" as const, content: [] };
       return finished(call.id, status, content);

@@ -4,6 +4,7 @@ import type { Settled } from "../core/decide.ts";
 import type { Call } from "../core/state.ts";
 import type { PreparedTool } from "../plugins/plugin.ts";
 import { contentOf, dispatch, type Outcome } from "./dispatch.ts";
+import { calledOff } from "./ask-approval.ts";
 import { putOutputsOnDisk, spill, spillDetails } from "./output.ts";
 import { prepareCall, viewFor } from "./prepare-call.ts";
 import { coreRecord } from "./records.ts";
@@ -135,8 +136,11 @@ export const announceAndRun = async (run: Run, start: readonly string[], how: Ho
     if (run.announced.has(callId)) continue;
     const call = callOf(run, callId);
     const checked = how === "first" ? await prepareCall(run, call) : readyAgain(run, call);
-    if (checked.ok) events.push(started(run, call, checked.prepared, checked.input, how));
-    else run.journal.add(checked.result);
+    if (!checked.ok) run.journal.add(...checked.events);
+    else {
+      run.journal.add(...checked.before);
+      events.push(started(run, call, checked.prepared, checked.input, how));
+    }
   }
   if (events.length > 0) {
     run.journal.add(...events);
@@ -154,15 +158,15 @@ export const hasNews = (run: Run): boolean => run.journal.inboxSeq > stateOf(run
 /** A call that ran before runs again as it was announced: its input was checked then. */
 const readyAgain = (run: Run, call: Call): Awaited<ReturnType<typeof prepareCall>> => {
   const prepared = run.agent.tools.get(call.name);
-  if (prepared === undefined) return { ok: false, result: settledResult(call, "no_such_tool") };
-  return { ok: true, call, prepared, input: call.input };
+  if (prepared === undefined) return { ok: false, events: [settledResult(call, "no_such_tool")] };
+  return { ok: true, call, prepared, input: call.input, before: [] };
 };
 
 export const runCalls = async (
   run: Run,
   step: { readonly start: readonly string[]; readonly settle: readonly Settled[] },
 ): Promise<void> => {
-  run.journal.add(...settleCalls(run, step.settle));
+  run.journal.add(...calledOff(run, step.settle), ...settleCalls(run, step.settle));
   for (const { callId } of step.settle) run.announced.delete(callId);
   await announceAndRun(run, step.start);
 };

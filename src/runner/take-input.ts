@@ -4,6 +4,7 @@ import type { Event } from "../core/events.ts";
 import type { Item } from "../core/items.ts";
 import type { InboxEntry } from "../store/store.ts";
 import { coreRecord } from "./records.ts";
+import { decisionRecords } from "./take-decision.ts";
 import { stateOf, type Run } from "./run.ts";
 
 /** An item that cannot be read. It stays in the inbox; the task is held, or left to a newer version. */
@@ -54,6 +55,7 @@ export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promi
   }
   const items = await itemsOf(run, entries, loaded !== undefined);
   run.journal.add({ type: "InputTaken", items, through: last.seq }, ...configRecords(run, items));
+  for (const item of items) run.journal.add(...(await decisionRecords(run, item)));
   run.journal.timerDue = false;
   run.watch.took(last.seq);
   run.contextFull = false;

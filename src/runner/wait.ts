@@ -1,16 +1,18 @@
 // Wait and End: the last words of a turn or a task, appended only if the inbox holds nothing unseen.
+import { expiryTimerOf } from "../core/approval.ts";
 import type { Step, WaitStep } from "../core/decide.ts";
 import type { Event } from "../core/events.ts";
 import { isRunning } from "../core/state.ts";
 import { StoreError, type Post } from "../store/store.ts";
+import { calledOff, settledApproval } from "./ask-approval.ts";
 import { viewFor } from "./prepare-call.ts";
 import { coreRecord } from "./records.ts";
 import { settleCalls } from "./run-calls.ts";
 import { stateOf, type Run } from "./run.ts";
 
-const approvalSettled = (run: Run, requestId: string, decision: "cancelled" | "void"): Event => {
+const approvalSettled = (run: Run, requestId: string, decision: "cancelled" | "void"): Event[] => {
   const call = stateOf(run).calls.find((candidate) => candidate.approval?.requestId === requestId);
-  return coreRecord("approval_settled", { requestId, callId: call?.id ?? "", decision, by: "core" });
+  return settledApproval(stateOf(run), { requestId, callId: call?.id ?? "", decision, by: "core" });
 };
 
 const interruptedRecord = ({ claim }: Run, reason: "crashed" | "stopped" | "restored"): Event => {
@@ -22,13 +24,14 @@ const interruptedRecord = ({ claim }: Run, reason: "crashed" | "stopped" | "rest
 };
 
 const waitEvents = (run: Run, step: WaitStep): Event[] => {
-  const cancelled = step.cancelApprovals.map((requestId) => approvalSettled(run, requestId, "cancelled"));
+  const cancelled = step.cancelApprovals.flatMap((requestId) => approvalSettled(run, requestId, "cancelled"));
+  const timers = step.cancelTimers.filter((id) => !step.cancelApprovals.some((each) => expiryTimerOf(each) === id));
   const { answer, waits } = step;
   return [
     ...settleCalls(run, step.settle),
     ...cancelled,
-    ...step.voidApprovals.map((requestId) => approvalSettled(run, requestId, "void")),
-    ...step.cancelTimers.map((id) => coreRecord("timer_cancelled", { id })),
+    ...step.voidApprovals.flatMap((requestId) => approvalSettled(run, requestId, "void")),
+    ...timers.map((id) => coreRecord("timer_cancelled", { id })),
     ...(step.interrupted === undefined ? [] : [interruptedRecord(run, step.interrupted)]),
     {
       type: "Waiting",
@@ -107,7 +110,11 @@ export const end = async (run: Run, step: Extract<Step, { do: "End" }>): Promise
             item: { type: "ChildEnded", childId: run.claim.taskId, callId: parent.callId, outcome, ...words },
           },
         ];
-  const events: Event[] = [...settleCalls(run, step.settle), { type: "TaskEnded", outcome, ...words }];
+  const events: Event[] = [
+    ...calledOff(run, step.settle),
+    ...settleCalls(run, step.settle),
+    { type: "TaskEnded", outcome, ...words },
+  ];
   const result = await run.journal.commit({ final: { events, inboxSeen: inboxTaken }, posts });
   return result === "appended" ? true : news(run, result);
 };

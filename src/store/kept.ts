@@ -29,6 +29,23 @@ export interface InboxEntry {
   readonly body: string;
 }
 
+/** The decision on a request that counts: the first. Kept with the item that brought it. */
+export interface Decided {
+  readonly requestId: string;
+  readonly decision: "approve" | "deny";
+  readonly by: string;
+  readonly at: number;
+  /** The item's inbox seq. */
+  readonly seq: number;
+}
+
+/** The newest controls that a front end put up for a request. */
+export interface Showing {
+  readonly requestId: string;
+  readonly frontEnd: string;
+  readonly showing: number;
+}
+
 export interface Held {
   readonly reason: string;
   readonly build: string;

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
 import { FIRST_CHAIN, SALT_BYTES, sealEvents, toHex } from "../core/envelope.ts";
 import type { Event } from "../core/events.ts";
-import type { NewItem } from "../core/items.ts";
+import type { ItemOf, NewItem } from "../core/items.ts";
 import { projections, type Row, type TaskColumns } from "../core/project.ts";
 import { skeletonOf } from "../core/redact.ts";
 import { decodeEvent } from "../core/codec.ts";
@@ -19,6 +19,7 @@ import type {
   ClaimParams,
   Clock,
   CreateParams,
+  DecisionRefusal,
   Draft,
   Envelope,
   NewTask,
@@ -1063,6 +1064,179 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         await refused(post(log, say("a"), "k2"), "ended");
         expect(await post(log, say("a"), "k1")).toEqual({ ...first, duplicate: true });
         await refused(post(log, say("b"), "k1"), "conflict");
+      });
+    });
+
+    describe("decisions", () => {
+      const REQUEST = "ask_c6_0";
+      const approvalRow = (more: Record<string, string | number | null> = {}): Row => ({
+        table: "approvals",
+        key: REQUEST,
+        set: {
+          ...{ callId: "c6_0", status: "pending", decides: "local:root", inputHash: "h", definition: "d" },
+          ...{ expiresAt: null, requestedSeq: 1, settledSeq: null, ...more },
+        },
+      });
+      const asked = (more: Record<string, string | number | null> = {}, ...rows: Row[]): Promise<Log> =>
+        create({ rows: [approvalRow(more), ...rows] });
+      const decide = (more: Partial<ItemOf<"Decide">> = {}): NewItem => ({
+        ...{ type: "Decide", requestId: REQUEST, inputHash: "h", showing: 0, decision: "approve", ...more },
+      });
+      const decides = (log: Log, item: NewItem = decide(), by = "local:root", key = fresh("key")) =>
+        store.post({ taskId: log.taskId, by, key, item });
+      const isRefused = async (
+        work: Promise<unknown>,
+        refusal: DecisionRefusal,
+        state: string | null,
+      ): Promise<void> => {
+        await expect(work).rejects.toMatchObject({ name: "StoreError", code: "conflict", refusal, state });
+      };
+      const show = (log: Log, frontEnd: string, requestId = REQUEST): Promise<number> =>
+        store.showApproval({ taskId: log.taskId, requestId, frontEnd });
+      const kept = (log: Log) => store.readDecisions({ taskId: log.taskId });
+
+      it("takes the first into the inbox, and keeps who decided", async () => {
+        const log = await asked();
+        await post(log, say("before"));
+        const receipt = await decides(log);
+        expect(receipt).toEqual({ taskId: log.taskId, seq: 2, duplicate: false });
+        await post(log, say("after"));
+        const at = await store.now();
+        const decided = { requestId: REQUEST, decision: "approve", by: "local:root", at, seq: 2 };
+        expect(await kept(log)).toEqual({ showings: [], decided: [decided] });
+        expect(await untaken(log, await hold(log))).toHaveLength(3);
+      });
+
+      it("gives the second the first's decision, and posts nothing", async () => {
+        const log = await asked();
+        await decides(log, decide({ decision: "deny" }));
+        const second = await decides(log);
+        const { decided } = await kept(log);
+        expect(second).toEqual({ taskId: log.taskId, seq: 1, duplicate: true, decided: decided[0] });
+        expect(decided[0]?.decision).toBe("deny");
+        expect((await rowOf(log)).inboxSeq).toBe(1);
+      });
+
+      it("takes one of many that come at once", async () => {
+        const log = await asked();
+        const all = await Promise.all(Array.from({ length: 8 }, () => decides(log)));
+        expect(all.filter((receipt) => receipt.decided === undefined)).toHaveLength(1);
+        expect((await rowOf(log)).inboxSeq).toBe(1);
+      });
+
+      it("gives a key that comes again its own receipt", async () => {
+        const log = await asked();
+        await decides(log, decide(), "local:root", "same");
+        const again = await decides(log, decide(), "local:root", "same");
+        expect(again).toEqual({ taskId: log.taskId, seq: 1, duplicate: true });
+        await refused(decides(log, decide({ decision: "deny" }), "local:root", "same"), "conflict");
+      });
+
+      it("refuses one about a request that was not asked, or about another input", async () => {
+        const log = await asked();
+        await isRefused(decides(log, decide({ requestId: "ask_c9_9" })), "not_asked", null);
+        await isRefused(decides(log, decide({ inputHash: "other" })), "changed", "pending");
+        expect(await kept(log)).toEqual({ showings: [], decided: [] });
+        expect((await rowOf(log)).inboxSeq).toBe(0);
+      });
+
+      it.each(["approved", "denied", "expired", "cancelled", "void"])(
+        "refuses one about a request that is %s",
+        async (status) => {
+          const log = await asked({ status });
+          await isRefused(decides(log), "settled", status);
+          await isRefused(show(log, "cli"), "settled", status);
+        },
+      );
+
+      it("refuses whoever the request does not name, and tells them nothing of what was decided", async () => {
+        const log = await asked();
+        await isRefused(decides(log, decide(), "local:bob"), "not_yours", "pending");
+        await decides(log);
+        await isRefused(decides(log, decide(), "local:bob"), "not_yours", "pending");
+        const other = await asked({ decides: "local:bob" });
+        await isRefused(decides(other), "not_yours", "pending");
+        await decides(other, decide(), "local:bob");
+      });
+
+      it("refuses a collaborator, whom a request may not name", async () => {
+        const collaborator: Row = { table: "collaborators", key: "local:bob", set: { seq: 1, by: "local:root" } };
+        const log = await asked({ decides: "local:bob" }, collaborator);
+        await isRefused(decides(log, decide(), "local:bob"), "not_yours", "pending");
+        const own = await asked({}, { ...collaborator, key: "local:root" });
+        await decides(own);
+      });
+
+      it("refuses one after its time, by the store's clock", async () => {
+        const log = await asked({ expiresAt: (await store.now()) + 1_000 });
+        clock.pass(1_000);
+        await isRefused(decides(log), "expired", "pending");
+        const other = await asked({ expiresAt: (await store.now()) + 1_000 });
+        clock.pass(999);
+        await decides(other);
+      });
+
+      it("refuses controls that a front end has put up anew, and takes those of each front end", async () => {
+        const log = await asked();
+        const first = await show(log, "cli");
+        const there = await show(log, "discord");
+        const second = await show(log, "cli");
+        expect(second).toBeGreaterThan(there);
+        expect((await kept(log)).showings).toEqual([
+          { requestId: REQUEST, frontEnd: "cli", showing: second },
+          { requestId: REQUEST, frontEnd: "discord", showing: there },
+        ]);
+        await isRefused(decides(log, decide({ showing: first })), "stale", "pending");
+        await isRefused(decides(log, decide({ showing: second + 1 })), "stale", "pending");
+        await decides(log, decide({ showing: there }));
+        const other = await asked();
+        await isRefused(decides(other, decide({ showing: there })), "stale", "pending");
+      });
+
+      it("shows what waits for a decision alone", async () => {
+        const log = await asked();
+        await isRefused(show(log, "cli", "ask_c9_9"), "not_asked", null);
+        await refused(store.showApproval({ taskId: fresh("none"), requestId: REQUEST, frontEnd: "cli" }), "not_found");
+        await end(log, await hold(log));
+        await refused(show(log, "cli"), "ended");
+        await refused(decides(log), "ended");
+      });
+
+      it("is in another epoch above every showing of an earlier one", async (context) => {
+        if (opened.backup === undefined) return context.skip("this store's harness cannot restore a backup");
+        const log = await asked();
+        const restore = await opened.backup();
+        const lost = await show(log, "cli");
+        store = await restore();
+        const found = await show(log, "cli");
+        expect(found).toBeGreaterThan(lost);
+        await isRefused(decides(log, decide({ showing: lost })), "stale", "pending");
+      });
+
+      it("keeps decisions and showings through a redaction, and loses them with the task", async () => {
+        const log = await asked();
+        await show(log, "cli");
+        await decides(log);
+        const before = await kept(log);
+        await store.redact({ taskId: log.taskId, seqs: [1], secret: newSecret() });
+        expect(await kept(log)).toEqual(before);
+        await end(log, await hold(log));
+        expect(await kept(log)).toEqual(before);
+        clock.pass(10);
+        await store.prune({ endedBefore: await store.now(), limit: 10_000 });
+        expect(await kept(log)).toEqual({ showings: [], decided: [] });
+        expect(await store.check()).toEqual([]);
+      });
+
+      it("keeps awkward texts of a request as they are", async () => {
+        const odd = 'a\u0000b \u{1f600} "quoted" \u2028';
+        const frontEnd = `front ${odd}`;
+        const log = await create({ rows: [{ ...approvalRow({ inputHash: odd }), key: odd }] });
+        const showing = await show(log, frontEnd, odd);
+        await decides(log, decide({ requestId: odd, inputHash: odd, showing }));
+        const { showings, decided } = await kept(log);
+        expect(showings).toEqual([{ requestId: odd, frontEnd, showing }]);
+        expect(decided[0]?.requestId).toBe(odd);
       });
     });
 

@@ -4,7 +4,7 @@ import type { Finding } from "../core/check-log.ts";
 import type { Entry, Envelope, Redaction } from "../core/envelope.ts";
 import type { NewItem } from "../core/items.ts";
 import type { Row, TaskColumns } from "../core/project.ts";
-import type { Bundle, Definition, Draft, InboxEntry, StoreStats, TaskRow } from "./kept.ts";
+import type { Bundle, Decided, Definition, Draft, InboxEntry, Showing, StoreStats, TaskRow } from "./kept.ts";
 
 export type { Finding } from "../core/check-log.ts";
 export type { Entry, Envelope, Redaction } from "../core/envelope.ts";
@@ -43,6 +43,28 @@ export class StoreError extends Error {
   }
 }
 
+/**
+ * - `not_asked`: the task has no such request.
+ * - `not_yours`: another decides it; a collaborator never does.
+ * - `settled`: it waits for no decision any more; `state` says what became of it.
+ * - `changed`: the hash is of another input than the request's.
+ * - `expired`: its time has run out.
+ * - `stale`: newer controls have been put up since.
+ */
+export const refusals = ["not_asked", "not_yours", "settled", "changed", "expired", "stale"] as const;
+export type DecisionRefusal = (typeof refusals)[number];
+
+/** Why a decision, or controls for one, cannot be taken. `state`: the request's (a status of `approvals`), if there is one. */
+export class DecisionRefused extends StoreError {
+  readonly refusal: DecisionRefusal;
+  readonly state: string | null;
+  constructor(refusal: DecisionRefusal, state: string | null, message: string) {
+    super("conflict", message);
+    this.refusal = refusal;
+    this.state = state;
+  }
+}
+
 /** An item to post. `key` is unique per task; when it comes again, a keyed hash tells whether the item is the same. */
 export interface Post {
   readonly taskId: string;
@@ -56,6 +78,8 @@ export interface PostReceipt {
   /** The item's inbox seq; the first one's where the key came before. */
   readonly seq: number;
   readonly duplicate: boolean;
+  /** For a `Decide` that came second, under a key of its own: the first. Nothing was posted; `seq` is the first's. */
+  readonly decided?: Decided;
 }
 
 export interface NewTask {
@@ -261,8 +285,29 @@ export interface Store {
    * Puts an item into a task's inbox. Acknowledged means committed. A key that came before gives the first receipt with
    * `duplicate`, also after the end if the item was taken. Codes: `not_found`, `forgotten`, `ended`, and `conflict` when
    * the key was used before with another body (not compared once a redaction replaced the secret).
+   *
+   * A `Decide` is judged in the same transaction by the row of its request in `approvals`, in this order: there is one, `by`
+   * is whom it names (and no collaborator, unless the owner), it is pending, the hash is its own, it has not expired by the
+   * store's clock, and `showing` is 0 (no control was used) or the newest of some front end. Else DecisionRefused. The
+   * first is kept beside the item; one that comes after it gets it as `decided`.
    */
   post(params: Post): Promise<PostReceipt>;
+
+  /**
+   * A front end puts up new controls for a pending request: the number that they post with. It grows over all front ends of
+   * the request, so that it names one; controls of this front end with a smaller one are refused from now on. Codes:
+   * `not_found`, `forgotten`, `ended`, DecisionRefused (`not_asked`, `settled`).
+   */
+  showApproval(params: {
+    readonly taskId: string;
+    readonly requestId: string;
+    readonly frontEnd: string;
+  }): Promise<number>;
+
+  /** By request id, showings then by front end (by code point). They go with the task. Empty where there is no task. */
+  readDecisions(params: {
+    readonly taskId: string;
+  }): Promise<{ readonly showings: readonly Showing[]; readonly decided: readonly Decided[] }>;
 
   /**
    * Claims one task that has something to do (an untaken item, a due timer, or a log in mid-turn) and is not leased; null

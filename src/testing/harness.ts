@@ -1,6 +1,7 @@
 // One task, run by real workers over the memory store, with a scripted model and virtual time: for tests that compare the
 // printed log. Whatever a test loads is checked when the test ends: chain, projections, folds from snapshots, requests.
 import { expect, onTestFinished } from "vitest";
+import type { ApprovalPolicy } from "../core/approval.ts";
 import { printLog } from "../core/print.ts";
 import { fold } from "../core/fold.ts";
 import type { Event, EventType, Recorded } from "../core/events.ts";
@@ -47,6 +48,7 @@ export interface Code {
   readonly plugins?: readonly Plugin[];
   readonly script?: Script;
   readonly system?: string;
+  readonly approvals?: ApprovalPolicy;
 }
 
 export interface HarnessOptions extends Code {
@@ -325,6 +327,7 @@ const prepare = (options: HarnessOptions): Promise<PreparedAgent> => {
       settings: { model: "script" },
       mode,
       onInterrupt: options.onInterrupt ?? "continue",
+      ...(options.approvals === undefined ? {} : { approvals: options.approvals }),
       plugins: [{ name: "test", version: "1", tools, records }, ...plugins],
     },
     { build: "harness" },

@@ -5,6 +5,8 @@ export interface Bug {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+  /** A second place in the same file. */
+  readonly also?: { readonly find: string; readonly replace: string };
 }
 
 export const bugs: readonly Bug[] = [
@@ -94,5 +96,61 @@ export const bugs: readonly Bug[] = [
     file: "src/plugins/plan/plan-update.ts",
     find: "version: saved.version + 1,",
     replace: "version: expected + (steps.length > 2 ? 0 : 1),",
+  },
+  {
+    name: "run a call on a stale decision",
+    file: "src/store/decisions.ts",
+    find: 'return deciding.showing === 0 || isShown ? null : "stale";',
+    replace: "return null;",
+  },
+  {
+    name: "a past approval grants",
+    file: "src/runner/ask-approval.ts",
+    find: "  return approval.inputHash === inputHashOf(run.mac, input);",
+    replace: `  return approval.inputHash === inputHashOf(run.mac, input);
+};
+
+/** Any approval of the same reply for the same input. */
+const wasGranted = (run: Run, candidate: Candidate): boolean => {
+  const hash = inputHashOf(run.mac, candidate.input);
+  return stateOf(run).calls.some(({ approval }) => approval?.approved === true && approval.inputHash === hash);`,
+    also: {
+      find: "|| isGranted(run, candidate)",
+      replace: "|| isGranted(run, candidate) || wasGranted(run, candidate)",
+    },
+  },
+  {
+    name: "acknowledge a decision for a changed input",
+    file: "src/store/decisions.ts",
+    find: '  if (asked.inputHash !== deciding.inputHash) return "changed";',
+    replace: "",
+  },
+  {
+    name: "run a call that was denied",
+    file: "src/core/apply-record.ts",
+    find: '    if (data.decision !== "void") call.denied = data.reason ?? data.decision;',
+    replace: '    if (data.decision === "denied") call.approval = { ...asked, approved: true };',
+    also: {
+      find: "    delete call.parked;\n    if (data.decision",
+      replace: "    delete call.parked;\n    const asked = call.approval;\n    if (data.decision",
+    },
+  },
+  {
+    name: "let an approval outlive a resume",
+    file: "src/core/apply-input.ts",
+    find: 'for (const call of state.calls) if (call.phase === "waiting") delete call.approval;',
+    replace: "void state;",
+  },
+  {
+    name: "auto-approve over another's correction",
+    file: "src/runner/ask-approval.ts",
+    find: "decides === state.owner && !needsOwner(state, prepared.tool.effect)",
+    replace: "decides === state.owner && prepared.tool.name !== ''",
+  },
+  {
+    name: "let two decisions both be the first",
+    file: "src/store/memory/decisions.ts",
+    find: "  if (decided !== undefined) return {",
+    replace: "  if (decided !== undefined && decided.decision === item.decision) return {",
   },
 ];

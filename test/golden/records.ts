@@ -1,5 +1,5 @@
 // Golden logs of what is recorded beside calls and turns: redactions, pins, timers, parked calls, approvals, settings.
-// What no plugin does yet (parking, timers, approvals) is written as a holder of the task would have written it.
+// What no plugin does yet (parking, timers), and approvals of before the runner asked, are written as a holder of the task would have written it.
 import { text } from "../../src/core/messages.ts";
 import type { Plugin } from "../../src/plugins/plugin.ts";
 import { openText } from "../../src/store/seal.ts";
@@ -170,13 +170,16 @@ const approval = (name: string, decision: "approve" | "deny"): Scenario => ({
   play: async (harness) => {
     const reason = decision === "deny" ? { reason: "not now" } : {};
     const settled = decision === "approve" ? "approved" : "denied";
-    await harness.post({ type: "Decide", ...decided, decision, ...reason });
     const item = log.item("Decide", { ...decided, decision, ...reason }, { seq: 2, key: "post 1", at: harness.now });
     await writeAsked(
       harness,
       "drop",
       core("approval_requested", { requestId: decided.requestId, ...request, input: {} }),
       log.waiting("approval", { detail: { waits: [{ on: "approval", callId: "c6_0", ref: decided.requestId }] } }),
+    );
+    await harness.store.showApproval({ taskId: TASK, requestId: decided.requestId, frontEnd: "test" });
+    await harness.post({ type: "Decide", ...decided, decision, ...reason });
+    await harness.write(
       { type: "InputTaken", items: [item], through: 2 },
       core("approval_settled", {
         requestId: decided.requestId,

@@ -22,7 +22,16 @@ import {
 } from "../../testing/given.ts";
 import { reducer } from "../../plugins/plan/saved.ts";
 import { intentOf, questionsOf } from "./intent.ts";
-import { blockLines, callLines, folded, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
+import {
+  approvalLines,
+  blockLines,
+  callLines,
+  folded,
+  planLines,
+  questionLines,
+  statusLine,
+  unknownLines,
+} from "./lines.ts";
 import { showScreen, type Drawn } from "./screen.ts";
 import { createTranscript, hear, take, type Transcript } from "./transcript.ts";
 
@@ -193,6 +202,94 @@ describe("a typed line", () => {
       expect(intentOf("/quit", undefined)).toEqual({ do: "leave" });
     },
   );
+});
+
+const request = { callId: "c4_0", inputHash: "h", definition: "d", decides: "local:root" };
+const asksToDrop = [
+  created(),
+  taken(say("drop it")),
+  called(),
+  replied([call("drop", { name: "a" }), call("drop", { name: "b" })]),
+  core("approval_requested", {
+    requestId: "ask_c4_0",
+    ...request,
+    input: { name: "A" },
+    items: ["A"],
+    reason: "Final.",
+  }),
+  core("approval_requested", { requestId: "ask_c4_1", ...request, callId: "c4_1", expiresAt: 60_000 }),
+  waiting("approval"),
+];
+
+describe("a request for a decision", () => {
+  const { state } = after(...asksToDrop);
+  const first = { do: "decide", request: "ask_c4_0" } as const;
+
+  test("is shown exactly as it would run, with how to decide", () => {
+    expect(approvalLines(after(...asksToDrop))).toEqual([
+      'ask_c4_0: may drop run with {"name":"A"}',
+      "  - A",
+      "  Final.",
+      "  1. yes   2. no   3. with another input: 3 JSON",
+      'ask_c4_1: may drop run with {"name":"b"}',
+      "  expires 1970-01-01T00:01:00.000Z",
+      "  1. yes   2. no   3. with another input: 3 JSON",
+      "What you type decides on the first; /approve ID and /deny ID on another.",
+    ]);
+    expect(callLines(state, 0)).toEqual([]);
+  });
+
+  test.each(["y", "Yes", "1", "approve", "/approve", "/approve c4_0", "/approve ask_c4_0"])("%s approves", (line) => {
+    expect(intentOf(line, state)).toEqual({ ...first, decision: "approve" });
+  });
+
+  test.each([
+    ["n", undefined],
+    ["no", undefined],
+    ["2", undefined],
+    ["no, not that one", "not that one"],
+    ["/deny", undefined],
+    ["/deny it is still needed", "it is still needed"],
+  ])("%s denies", (line, reason) => {
+    const told = reason === undefined ? {} : { reason };
+    expect(intentOf(line, state)).toEqual({ ...first, decision: "deny", ...told });
+  });
+
+  test("may be corrected, and another one named", () => {
+    const corrected = { ...first, decision: "approve", input: { name: "c" } };
+    for (const line of [
+      '3 {"name":"c"}',
+      'correct {"name":"c"}',
+      '/approve {"name":"c"}',
+      '/approve c4_0 {"name":"c"}',
+    ]) {
+      expect(intentOf(line, state)).toEqual(corrected);
+    }
+    expect(intentOf("/deny ask_c4_1 no", state)).toEqual({
+      ...{ do: "decide", request: "ask_c4_1", decision: "deny", reason: "no" },
+    });
+    for (const line of ["3", "3 {name", "/approve {"]) expect(intentOf(line, state)).toMatchObject({ do: "tell" });
+  });
+
+  test("is not decided by other words, nor by any where nothing waits", () => {
+    for (const line of ["nope", "yesterday it was there", "note it", "11"]) {
+      expect(intentOf(line, state)).toMatchObject({ do: "post", item: { type: "Say", text: line } });
+    }
+    expect(intentOf("y", after(...asked()).state)).toMatchObject({ item: { type: "Say" } });
+    expect(intentOf("/approve", after(...asked()).state)).toMatchObject({ do: "tell" });
+  });
+
+  test("is told of once it is decided", () => {
+    const settled = { requestId: "ask_c4_0", callId: "c4_0", by: "local:root" };
+    const told = (record: Partial<Parameters<typeof core<"approval_settled">>[1]>) =>
+      shown(after(...asksToDrop, core("approval_settled", { ...settled, decision: "approved", ...record }))).at(-1);
+    expect(told({})).toBe("note | ask_c4_0 is approved by local:root");
+    expect(told({ input: { name: "c" } })).toBe('note | ask_c4_0 is approved by local:root, as {"name":"c"}');
+    expect(told({ auto: true })).toBe("note | ask_c4_0 is approved by auto-approve");
+    expect(told({ decision: "expired", by: "core" })).toBe("note | nobody decided on ask_c4_0 in time");
+    expect(told({ decision: "void", reason: "it does not fit" })).toContain("has to be asked again: it does not fit");
+    expect(told({ decision: "cancelled", by: "core" })).toBe("note | ask_c4_0 is called off");
+  });
 });
 
 /** A terminal of 80 columns that remembers what it was last drawn. */

@@ -1,6 +1,8 @@
 // One task talked with: what the person types is posted, a worker in this process works the task, and the transcript follows
 // the log, whoever writes it.
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { decideApproval, showApproval } from "../../client/approvals.ts";
 import { createTask } from "../../client/create-task.ts";
 import { post } from "../../client/post.ts";
 import { followLog } from "../../client/read-log.ts";
@@ -10,7 +12,7 @@ import { defaultWorkerOptions, startWorker, type Worker } from "../../worker/wor
 import { failureOf } from "../failure.ts";
 import type { Session } from "../session.ts";
 import type { Workshop } from "../workshop.ts";
-import { intentOf } from "./intent.ts";
+import { intentOf, requestsOf, type DecideIntent } from "./intent.ts";
 import { createTranscript, hear, take, type Transcript } from "./transcript.ts";
 
 export interface ConversationOptions {
@@ -26,6 +28,9 @@ export class Conversation {
   readonly transcript: Transcript = createTranscript();
   readonly #options: ConversationOptions;
   readonly #left = new AbortController();
+  /** One chat is a front end of its own: another on the same task has controls of its own. */
+  readonly #name = `chat ${randomUUID()}`;
+  readonly #showings = new Map<string, Promise<number>>();
   readonly #listeners = new Set<() => void>();
   #taskId: string | undefined;
   #worker: Worker | undefined;
@@ -72,6 +77,9 @@ export class Conversation {
         case "post":
           await post(this.#options.session.client, { taskId: this.#taskId ?? "", item: intent.item });
           break;
+        case "decide":
+          await this.#decide(intent);
+          break;
         case "tell":
           this.#tell(intent.text);
           break;
@@ -100,6 +108,27 @@ export class Conversation {
     await this.#worker?.stop();
     await this.#following;
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Under the controls that this chat has shown: another's newer ones do not make them old. */
+  async #decide({ do: _, ...decision }: DecideIntent): Promise<void> {
+    const { client } = this.#options.session;
+    const showing = await this.#show(decision.request);
+    const receipt = await decideApproval(client, { taskId: this.#taskId ?? "", ...decision, showing });
+    if (receipt.counts) return;
+    const was = receipt.decision === "approve" ? "approved" : "denied";
+    this.#tell(`${receipt.request} had been ${was} by ${receipt.by} before`);
+  }
+
+  /** The controls for a request that this chat puts up, once. */
+  #show(request: string): Promise<number> {
+    const { client } = this.#options.session;
+    const known = this.#showings.get(request);
+    if (known !== undefined) return known;
+    // What cannot be shown any more is refused, with the reason, when somebody decides on it.
+    const shown = showApproval(client, { taskId: this.#taskId ?? "", request, frontEnd: this.#name }).catch(() => 0);
+    this.#showings.set(request, shown);
+    return shown;
   }
 
   #tell(text: string): void {
@@ -139,6 +168,7 @@ export class Conversation {
     const reducers = workshop.agents.prepared.get(agent)?.reducers ?? {};
     for await (const recorded of followLog(session.client, { taskId, after: 0, signal: this.left })) {
       take(this.transcript, taskId, recorded, reducers);
+      for (const { request } of requestsOf(this.transcript.state)) void this.#show(request);
       this.#changed();
     }
   }

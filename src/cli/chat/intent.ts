@@ -1,13 +1,24 @@
 // What a typed line means, from where the task stands.
 import { answerText, askingCalls, wordsOf } from "../../client/questions.ts";
+import { isPending } from "../../core/approval.ts";
 import type { NewItem } from "../../core/items.ts";
 import type { Call, TaskState } from "../../core/state.ts";
 import { inputLine } from "./transcript.ts";
+
+export interface DecideIntent {
+  readonly do: "decide";
+  readonly request: string;
+  readonly decision: "approve" | "deny";
+  /** The whole input that is to run instead. */
+  readonly input?: unknown;
+  readonly reason?: string;
+}
 
 export type Intent =
   /** Begin the task with these words. */
   | { readonly do: "create"; readonly text: string }
   | { readonly do: "post"; readonly item: NewItem }
+  | DecideIntent
   /** Say something to the person alone. */
   | { readonly do: "tell"; readonly text: string }
   | { readonly do: "leave" };
@@ -17,6 +28,7 @@ export const HELP = [
   "/steer TEXT   correct: calls that have not begun are skipped     /interrupt   stop the turn",
   "/resume       go on with what is paused                          /cancel      give the turn up",
   "/answer ID TEXT, /resolve ID done|absent WHAT YOU SAW, /verify ID: for the call named ID",
+  "/approve [ID] [JSON], /deny [ID] [REASON]: for a call that waits for a decision; y and n decide on the first",
   "/close        end the task                                       /quit        leave; the task stays",
 ].join("\n");
 
@@ -49,8 +61,53 @@ const answerOf = (rest: string): Intent => {
   return text === "" ? usage("/answer ID TEXT") : post({ type: "Answer", question, text });
 };
 
-const commandOf = (name: string, rest: string): Intent => {
+/** The requests that wait for a decision, in call order. */
+export const requestsOf = (state: TaskState | undefined): { readonly request: string; readonly call: Call }[] =>
+  (state?.calls ?? []).flatMap((call) =>
+    isPending(call) && call.approval !== undefined ? [{ request: call.approval.requestId, call }] : [],
+  );
+
+/** An approval, of the corrected input where one is given. */
+const approveOf = (request: string, json: string): Intent => {
+  if (json === "") return { do: "decide", request, decision: "approve" };
+  try {
+    return { do: "decide", request, decision: "approve", input: JSON.parse(json) as unknown };
+  } catch {
+    return { do: "tell", text: `that is no JSON; a correction is the whole input, such as 3 {"path": "a.txt"}` };
+  }
+};
+
+const denyOf = (request: string, reason: string): Intent => ({
+  ...({ do: "decide", request, decision: "deny" } as const),
+  ...(reason === "" ? {} : { reason }),
+});
+
+/** `/approve` and `/deny`, with or without the request's or its call's id. */
+const decisionOf = (name: "approve" | "deny", rest: string, state: TaskState | undefined): Intent => {
+  const pending = requestsOf(state);
+  const [, first = "", more = ""] = /^(\S*)\s*(.*)$/s.exec(rest) ?? [];
+  const named = pending.find(({ request, call }) => request === first || call.id === first);
+  const request = named?.request ?? (first.startsWith("ask_") ? first : pending[0]?.request);
+  if (request === undefined) return { do: "tell", text: "nothing waits for a decision" };
+  const words = named !== undefined || first.startsWith("ask_") ? more : rest;
+  return name === "approve" ? approveOf(request, words) : denyOf(request, words);
+};
+
+/** What plain words decide; null where they are something said. */
+const plainDecision = (text: string, request: string): Intent | null => {
+  if (/^(y|yes|approve|1)$/i.test(text)) return approveOf(request, "");
+  const [, reason] = /^(?:n|no|deny|2)(?:$|[\s,]+(.*)$)/is.exec(text) ?? [];
+  if (reason !== undefined || /^(n|no|deny|2)$/i.test(text)) return denyOf(request, (reason ?? "").trim());
+  const [, json] = /^(?:correct|3)\s+(.+)$/is.exec(text) ?? [];
+  if (json !== undefined) return approveOf(request, json);
+  return /^(correct|3)$/i.test(text) ? usage("3 and the whole input as JSON") : null;
+};
+
+const commandOf = (name: string, rest: string, state: TaskState | undefined): Intent => {
   switch (name) {
+    case "approve":
+    case "deny":
+      return decisionOf(name, rest, state);
     case "quit":
     case "exit":
       return { do: "leave" };
@@ -77,12 +134,15 @@ const commandOf = (name: string, rest: string): Intent => {
   }
 };
 
-/** Words alone answer the question that is asked, go on with what is paused, or are said. */
+/** Words alone answer the question that is asked, decide on a request, go on with what is paused, or are said. */
 const plainIntent = (text: string, state: TaskState | undefined): Intent => {
   if (state === undefined) return { do: "create", text };
   const [question] = questionsOf(state);
   if (question !== undefined)
     return post({ type: "Answer", question: question.id, text: answerText(text, question.choices) });
+  const [asked] = requestsOf(state);
+  const decision = asked === undefined ? null : plainDecision(text, asked.request);
+  if (decision !== null) return decision;
   return state.waiting?.on === "resume" ? post({ type: "Resume", text }) : post({ type: "Say", text });
 };
 
@@ -92,7 +152,7 @@ export const intentOf = (line: string, state: TaskState | undefined): Intent | n
   if (text === "") return null;
   const [, name, rest = ""] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? [];
   if (name === undefined) return plainIntent(text, state);
-  const intent = commandOf(name, rest.trim());
+  const intent = commandOf(name, rest.trim(), state);
   return intent.do === "post" && state === undefined
     ? { do: "tell", text: "there is no task yet: say something" }
     : intent;

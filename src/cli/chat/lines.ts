@@ -3,7 +3,7 @@
 import type { Call, TaskState } from "../../core/state.ts";
 import type { Saved, Status } from "../../plugins/plan/saved.ts";
 import { safe } from "../program.ts";
-import { questionsOf } from "./intent.ts";
+import { questionsOf, requestsOf } from "./intent.ts";
 import { inputLine, lineOf, type Block, type Transcript } from "./transcript.ts";
 
 /** An output longer than this is folded; all of it is in the log. */
@@ -61,10 +61,13 @@ const phaseWord = (call: Call, now: number): string => {
   }
 };
 
-/** The calls that are not over, each with its state and time; questions stand by themselves. */
+/** The calls that are not over, each with its state and time; questions and requests stand by themselves. */
 export const callLines = (state: TaskState | undefined, now: number): string[] =>
   (state?.calls ?? [])
-    .filter(({ phase, parked }) => phase !== "finished" && !(phase === "parked" && parked?.on === "answer"))
+    .filter(
+      ({ phase, parked }) =>
+        phase !== "finished" && !(phase === "parked" && (parked?.on === "answer" || parked?.on === "approval")),
+    )
     .map((call) => safe(`${`${call.id} ${call.name} ${inputLine(call.input)}`.trimEnd()}  ${phaseWord(call, now)}`));
 
 /** What is asked of the person, and how to answer. */
@@ -75,6 +78,24 @@ export const questionLines = (state: TaskState | undefined): string[] => {
     safe(`${id} asks: ${text}`),
     ...choices.map((choice, index) => safe(`  ${String(index + 1)}. ${choice}`)),
   ]);
+  return [...asked, ...hint];
+};
+
+/** What waits for a decision, exactly as it would run, and how to decide. */
+export const approvalLines = ({ state, requests }: Transcript): string[] => {
+  const pending = requestsOf(state);
+  const hint = pending.length > 1 ? ["What you type decides on the first; /approve ID and /deny ID on another."] : [];
+  const asked = pending.flatMap(({ request, call }) => {
+    const { input, items = [], reason, expiresAt } = requests.get(request) ?? {};
+    const shown = call.redacted === true ? "(redacted)" : JSON.stringify(input ?? call.input);
+    return [
+      safe(`${request}: may ${call.name} run with ${shown}`),
+      ...items.map((item) => safe(`  - ${item}`)),
+      ...(reason === undefined ? [] : [safe(`  ${reason}`)]),
+      ...(expiresAt === undefined ? [] : [`  expires ${new Date(expiresAt).toISOString()}`]),
+      "  1. yes   2. no   3. with another input: 3 JSON",
+    ];
+  });
   return [...asked, ...hint];
 };
 

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import type { Program } from "../program.ts";
 import type { Conversation } from "./conversation.ts";
-import { blockLines, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
+import { approvalLines, blockLines, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
 
 /** Prints what is over as it comes, and where the task stands whenever it comes to rest. */
 export const showPlain = async (
@@ -26,7 +26,8 @@ export const showPlain = async (
     const rests = state !== undefined && !conversation.isBusy;
     if (!rests || state.seq === restedAt) return;
     restedAt = state.seq;
-    for (const line of [...planLines(state), ...questionLines(state), ...unknownLines(state)]) output.print(line);
+    const asked = [...questionLines(state), ...approvalLines(transcript), ...unknownLines(state)];
+    for (const line of [...planLines(state), ...asked]) output.print(line);
     output.tell(`- ${statusLine(transcript, Date.now())}`);
     if (ended) resting.resolve();
   };

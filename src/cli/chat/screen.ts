@@ -5,7 +5,7 @@ import TextInput from "ink-text-input";
 import { createElement as h, useEffect, useReducer, useState, type ReactNode } from "react";
 import { safe } from "../program.ts";
 import type { Conversation } from "./conversation.ts";
-import { blockLines, callLines, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
+import { approvalLines, blockLines, callLines, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
 import type { Block } from "./transcript.ts";
 
 /** Two presses of Ctrl-C within this leave (ms). */
@@ -59,7 +59,7 @@ const Live = ({ conversation, colours }: { conversation: Drawn; colours: boolean
     saying === ""
       ? []
       : [line("agent", "says", coloured(colours, "green")), ...tailOf(saying).map((text, n) => line(`  ${text}`, n))];
-  const asked = [...questionLines(state), ...unknownLines(state)];
+  const asked = [...questionLines(state), ...approvalLines(transcript), ...unknownLines(state)];
   return h(
     Box,
     { flexDirection: "column", marginTop: 1 },

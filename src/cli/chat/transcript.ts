@@ -30,12 +30,20 @@ export interface Transcript {
   readonly blocks: Block[];
   /** Undefined before the first event. */
   state: TaskState | undefined;
+  /** What was asked, by request id. */
+  readonly requests: Map<string, CoreRecord<"approval_requested">>;
   /** The reply on its way, as far as this process is given it. */
   saying: string;
   thinking: boolean;
 }
 
-export const createTranscript = (): Transcript => ({ blocks: [], state: undefined, saying: "", thinking: false });
+export const createTranscript = (): Transcript => ({
+  blocks: [],
+  state: undefined,
+  requests: new Map(),
+  saying: "",
+  thinking: false,
+});
 
 const INPUT_CHARS = 160;
 
@@ -80,6 +88,20 @@ const failureNote = ({ class: failure, message, retryAt }: CoreRecord<"model_fai
   return { kind: "note", text: `the model failed (${failure})${why}${retryAt === undefined ? "" : "; trying again"}` };
 };
 
+const decisionWords = { approved: "approved", denied: "denied", cancelled: "called off" } as const;
+
+/** What became of a request; what its call then does stands by itself. */
+const decisionNote = ({ requestId, decision, by, auto, input, reason }: CoreRecord<"approval_settled">): Block => {
+  if (decision === "expired") return { kind: "note", text: `nobody decided on ${requestId} in time` };
+  if (decision === "void") {
+    const why = reason === undefined ? "" : `: ${lineOf(reason)}`;
+    return { kind: "note", text: `${requestId} has to be asked again${why}` };
+  }
+  const who = auto === true ? " by auto-approve" : by === "core" ? "" : ` by ${by}`;
+  const as = input === undefined ? "" : `, as ${lineOf(input)}`;
+  return { kind: "note", text: `${requestId} is ${decisionWords[decision]}${who}${as}` };
+};
+
 const recordBlock = ({ extension, kind, data }: EventOf<"ExtensionRecorded">): Block | null => {
   if (extension !== "core") return null;
   if (kind === "model_failed") return failureNote(data as CoreRecord<"model_failed">);
@@ -87,6 +109,7 @@ const recordBlock = ({ extension, kind, data }: EventOf<"ExtensionRecorded">): B
     const { reason, message } = data as CoreRecord<"turn_failed">;
     return { kind: "note", text: `the turn failed (${reason})${message === undefined ? "" : `: ${lineOf(message)}`}` };
   }
+  if (kind === "approval_settled") return decisionNote(data as CoreRecord<"approval_settled">);
   if (kind !== "action_unknown") return null;
   const { callId, reason } = data as CoreRecord<"action_unknown">;
   return { kind: "note", text: `nobody knows whether ${callId} took effect (${reason})` };
@@ -135,6 +158,10 @@ const blocksOf = (event: Event, state: TaskState | undefined, at: number): Block
 export const take = (transcript: Transcript, taskId: string, recorded: Recorded, reducers: Reducers): void => {
   const { event, at } = recorded;
   transcript.blocks.push(...blocksOf(event, transcript.state, at));
+  if (event.type === "ExtensionRecorded" && event.extension === "core" && event.kind === "approval_requested") {
+    const asked = event.data as CoreRecord<"approval_requested">;
+    transcript.requests.set(asked.requestId, asked);
+  }
   if (transcript.state === undefined) transcript.state = createState(taskId, recorded);
   else apply(transcript.state, recorded, reducers);
   if (event.type !== "ModelCalled" && event.type !== "ModelReplied") return;

@@ -16,6 +16,7 @@ const changeable: Readonly<Record<string, (value: string) => unknown>> = {
   contextTokens: number,
   temperature: number,
   modelAttempts: number,
+  approvalExpiryMs: number,
   queue: text,
   priority: number,
 };

@@ -1,4 +1,5 @@
 // perdure show: one task whole, in a page.
+import type { ApprovalView } from "../../client/approvals.ts";
 import { showTask, type ActionView, type TaskView } from "../../client/show-task.ts";
 import type { UsageTotals } from "../../client/usage.ts";
 import { defineCommand } from "../command.ts";
@@ -28,6 +29,15 @@ const actionText = ({ action, name, effect, status, attempt, startedSeq }: Actio
   const again = attempt > 1 ? `, attempt ${String(attempt)}` : "";
   return `${action} ${name} (${effect}) ${status}, started at seq ${String(startedSeq)}${again}`;
 };
+
+const approvalText = (view: ApprovalView): string =>
+  [
+    `${view.request} ${view.name} (${view.effect}) ${view.redacted ? "(redacted)" : JSON.stringify(view.input)}`,
+    ...view.items.map((item) => `- ${item}`),
+    ...(view.reason === null ? [] : [view.reason]),
+    `decides ${view.decides}, ${view.expiresAt === null ? "does not expire" : `expires ${time(view.expiresAt)}`}`,
+    `hash ${view.inputHash}, showing ${String(view.showing)}, asked at seq ${String(view.requestedSeq)}`,
+  ].join("\n");
 
 /** The lines of a part of the page, under its name. */
 const part = (name: string, lines: readonly string[]): [string, string][] =>
@@ -66,6 +76,7 @@ const page = (view: TaskView): string => {
     ...(view.claimedBy === null ? [] : [["worker", view.claimedBy] as [string, string]]),
     ...(view.untaken === 0 ? [] : [["inbox", `${String(view.untaken)} not taken`] as [string, string]]),
     ["agent", `${view.agent}, model ${view.model}, mode ${view.mode}, on interrupt ${view.onInterrupt}`],
+    ...(view.autoApprove ? [["approvals", "automatic: nothing is asked"] as [string, string]] : []),
     ["workspace", view.workspace ?? "none"],
     ["owner", view.owner],
     ["created", time(view.createdAt)],
@@ -73,6 +84,7 @@ const page = (view: TaskView): string => {
     ["log", `${String(view.lastSeq)} events, head ${view.head}`],
     ["usage", usageText(view.usage)],
     ...savedRows(view),
+    ...part("asked", view.approvals.map(approvalText)),
     ...part("actions", actions.map(actionText)),
     ...(view.answer === null ? [] : [["answer", view.answer] as [string, string]]),
   ];

@@ -5,6 +5,7 @@ import { itemHash } from "../node-hasher.ts";
 import { openText, sealText } from "../seal.ts";
 import { StoreError, type InboxEntry, type Post, type PostReceipt } from "../store.ts";
 import { timerItem } from "../timer-item.ts";
+import { judge, keep } from "./decisions.ts";
 import { changed, findTask, nowOf, type State, type StoredTask } from "./state.ts";
 
 /** A post whose item is already JSON text, so that nothing can go wrong with it any more. */
@@ -45,8 +46,17 @@ export const deliver = (state: State, task: StoredTask, post: EncodedPost): Post
 
 export const post = (state: State, params: Post): PostReceipt => {
   const task = findTask(state, params.taskId);
+  const { item, by, key } = params;
+  const isNew = !task.ended && !task.items.has(key);
+  const decided = item.type === "Decide" && isNew ? judge(state, task, { by, item }) : null;
+  if (decided !== null) return decided;
   const receipt = deliver(state, task, encodePost(params));
-  if (!receipt.duplicate) changed(state, params.taskId);
+  if (receipt.duplicate) return receipt;
+  if (item.type === "Decide") {
+    const { requestId, decision } = item;
+    keep(task, { requestId, decision, by, at: task.items.get(key)?.at ?? 0, seq: receipt.seq });
+  }
+  changed(state, params.taskId);
   return receipt;
 };
 

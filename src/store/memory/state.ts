@@ -1,7 +1,7 @@
 // What the memory store holds: plain maps, changed only by synchronous functions, so each of them is a transaction.
 // Such a function refuses before its first change, or not at all.
 import type { Row, TaskColumns, Value } from "../../core/project.ts";
-import { StoreError, type Clock, type Held, type Hint, type Redaction, type Seal } from "../store.ts";
+import { StoreError, type Clock, type Decided, type Held, type Hint, type Redaction, type Seal } from "../store.ts";
 
 export interface StoredEvent {
   readonly seq: number;
@@ -74,6 +74,9 @@ export interface StoredTask {
   /** By build, the newest last. */
   readonly holds: Map<string, Held & { readonly until: number }>;
   readonly rows: Map<Row["table"], Map<string, Map<string, Value>>>;
+  /** By request id: the decision that counts, and the newest showing by front end. */
+  readonly decided: Map<string, Decided>;
+  readonly showings: Map<string, Map<string, number>>;
   readonly definitions: Set<string>;
   /** By version, the one written last at the end. */
   readonly snapshots: Map<string, StoredSnapshot>;

@@ -5,6 +5,7 @@ import { systemClock } from "../system-clock.ts";
 import { append } from "./append.ts";
 import { exportTask, importTask } from "./bundles.ts";
 import { claim, letGo, letLapse, readInbox, readySince, release, renew } from "./claims.ts";
+import { readDecisions, showApproval } from "./decisions.ts";
 import { getDefinitions } from "./definitions.ts";
 import { getFile, listFiles, putFile } from "./files.ts";
 import { follow } from "./follow.ts";
@@ -50,6 +51,8 @@ export const storeOver = (state: State): Store => {
     createTask: (params) => run(() => createTask(state, params)),
     append: (params) => run(() => append(state, params)),
     post: (params) => run(() => post(state, params)),
+    showApproval: (params) => run(() => showApproval(state, params)),
+    readDecisions: ({ taskId }) => run(() => readDecisions(state, taskId)),
     claim: (params) => run(() => claim(state, params)),
     readySince: (params) => run(() => readySince(state, params)),
     renew: (params) => run(() => renew(state, params)),

@@ -42,6 +42,8 @@ export const newTask = (
     readyAt: null,
     holds: new Map(),
     rows: new Map(),
+    decided: new Map(),
+    showings: new Map(),
     definitions: new Set(),
     snapshots: new Map(),
     files: new Map(),

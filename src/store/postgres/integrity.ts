@@ -4,9 +4,18 @@ import { projections } from "../../core/project.ts";
 import type { Finding } from "../store.ts";
 import type { Connection } from "./connection.ts";
 
-const lost = ["secrets", "holds", "events", "redactions", "inbox", "snapshots", "files", "definition_uses"].concat(
-  Object.keys(projections),
-);
+const lost = [
+  "secrets",
+  "holds",
+  "showings",
+  "decisions",
+  "events",
+  "redactions",
+  "inbox",
+  "snapshots",
+  "files",
+  "definition_uses",
+].concat(Object.keys(projections));
 
 /** Queries that give one row per fault: the task's id, and what is wrong. */
 const faults: readonly string[] = [

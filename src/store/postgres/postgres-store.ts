@@ -6,6 +6,7 @@ import { exportTask, importTask } from "./bundles.ts";
 import { claimsOf, letGo, letLapse, readySince, release, renew } from "./claims.ts";
 import { Connection, type DatabaseClock } from "./connection.ts";
 import { createTask } from "./creation.ts";
+import { postDecision, readDecisions, showApproval } from "./decisions.ts";
 import { getDefinitions } from "./definitions.ts";
 import { getFile, listFiles, putFile } from "./files.ts";
 import { comeHome } from "./epochs.ts";
@@ -47,7 +48,7 @@ export interface PostgresOptions {
   readonly clock?: DatabaseClock;
 }
 
-type Writing = "createTask" | "append" | "post" | "redact" | "putSnapshot" | "putFile" | "importTask";
+type Writing = "createTask" | "append" | "post" | "showApproval" | "redact" | "putSnapshot" | "putFile" | "importTask";
 
 const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   async createTask(params) {
@@ -64,10 +65,14 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
     return receipt;
   },
   async post(params) {
-    const receipt = await post(connection, params);
+    const { item } = params;
+    const receipt = await (item.type === "Decide"
+      ? postDecision(connection, { ...params, item })
+      : post(connection, params));
     if (!receipt.duplicate) wake.tell(params.taskId);
     return receipt;
   },
+  showApproval: (params) => showApproval(connection, params),
   async redact(params) {
     const receipt = await redact(connection, params);
     wake.tell(params.taskId);
@@ -104,6 +109,7 @@ type Reading = Exclude<keyof Store, Writing | Claiming | "name" | "guard" | "fol
 const reading = (connection: Connection): Pick<Store, Reading> => ({
   read: (params) => read(connection, params),
   readRedactions: ({ taskId }) => readRedactions(connection, connection, taskId),
+  readDecisions: ({ taskId }) => readDecisions(connection, taskId),
   getTask: ({ taskId }) => getTask(connection, connection, taskId),
   listTasks: (params) => listTasks(connection, params),
   readRows: ({ taskId, table }) => readRows(connection, taskId, table),

@@ -20,7 +20,18 @@ const OLD = `WITH RECURSIVE edges (id, needs, stays) AS (
   ORDER BY task DESC LIMIT $2`;
 
 const TABLES: readonly string[] = [
-  ...["events", "redactions", "inbox", "snapshots", "files", "holds", "secrets", "definition_uses"],
+  ...[
+    "events",
+    "redactions",
+    "inbox",
+    "snapshots",
+    "files",
+    "holds",
+    "showings",
+    "decisions",
+    "secrets",
+    "definition_uses",
+  ],
   ...Object.keys(projections),
   "tasks",
 ];

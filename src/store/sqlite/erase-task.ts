@@ -12,7 +12,14 @@ const blanks: readonly string[] = [
   "UPDATE secrets SET secret = zeroblob(length(secret)) WHERE task = ?",
 ];
 
-const tables: readonly string[] = ["files", "holds", "definitionUses", ...Object.keys(projections)];
+const tables: readonly string[] = [
+  "files",
+  "holds",
+  "showings",
+  "decisions",
+  "definitionUses",
+  ...Object.keys(projections),
+];
 
 const GONE = `UPDATE tasks SET status = 'gone', key = NULL, keyPlace = '', agent = '', owner = '', frontEnd = '', place = '',
     conversation = '', parent = NULL, root = '', historyFrom = NULL, waitingOn = NULL, outcome = NULL, reason = NULL,

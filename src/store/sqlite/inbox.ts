@@ -6,6 +6,7 @@ import { openText, sealText } from "../seal.ts";
 import { StoreError, type InboxEntry, type Post, type PostReceipt } from "../store.ts";
 import { timerItem } from "../timer-item.ts";
 import type { Connection } from "./connection.ts";
+import { judge, keep } from "./decisions.ts";
 import { changeTask, findTask, requireTask, secretOf, type Guarded } from "./tasks.ts";
 
 type Known = { readonly seq: number; readonly hash: Uint8Array | null };
@@ -50,7 +51,12 @@ export const post = (connection: Connection, params: Post, now: number): PostRec
     throw new StoreError("conflict", `task ${taskId} was posted another item under the key ${key}`);
   }
   if (ended) throw new StoreError("ended", `task ${taskId} has ended and takes nothing more`);
-  return { taskId, seq: put(connection, row, params, now), duplicate: false };
+  const { item, by } = params;
+  const decided = item.type === "Decide" ? judge(connection, row, { by, item }, now) : null;
+  if (decided !== null) return decided;
+  const seq = put(connection, row, params, now);
+  if (item.type === "Decide") keep(connection, row, { ...item, by, at: now, seq });
+  return { taskId, seq, duplicate: false };
 };
 
 /** Posts what another task's append carries; dropped where it cannot be taken, so that it never fails that append. */

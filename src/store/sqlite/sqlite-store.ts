@@ -5,6 +5,7 @@ import { exportTask, importTask } from "./bundles.ts";
 import { letGo, letLapse, load, release, renew, seek, take } from "./claims.ts";
 import type { Connection } from "./connection.ts";
 import { createTask } from "./creation.ts";
+import { readDecisions, showApproval } from "./decisions.ts";
 import { getDefinitions } from "./definitions.ts";
 import { getFile, listFiles, putFile } from "./files.ts";
 import { follow } from "./follow.ts";
@@ -27,7 +28,8 @@ export interface SqliteOptions extends ConnectOptions {
   readonly pollMs?: number;
 }
 
-type Writing = "createTask" | "append" | "post" | "redact" | "prune" | "putSnapshot" | "putFile" | "importTask";
+type Writing =
+  "createTask" | "append" | "post" | "showApproval" | "redact" | "prune" | "putSnapshot" | "putFile" | "importTask";
 
 const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
   async createTask(params) {
@@ -48,6 +50,7 @@ const writing = (connection: Connection, wake: Wake): Pick<Store, Writing> => ({
     if (!receipt.duplicate) wake.tell(params.taskId);
     return receipt;
   },
+  showApproval: (params) => connection.write(() => showApproval(connection, params)),
   async redact(params) {
     const receipt = await connection.write(() => redact(connection, params));
     // What was redacted still stands in the log of changes.
@@ -102,6 +105,7 @@ const claiming = (connection: Connection, wake: Wake): Pick<Store, Claiming> => 
 type Reading =
   | "read"
   | "readRedactions"
+  | "readDecisions"
   | "getTask"
   | "listTasks"
   | "readRows"
@@ -118,6 +122,7 @@ type Reading =
 const reading = (connection: Connection): Pick<Store, Reading> => ({
   read: (params) => connection.read(() => read(connection, params)),
   readRedactions: ({ taskId }) => connection.read(() => readRedactions(connection, taskId)),
+  readDecisions: ({ taskId }) => connection.read(() => readDecisions(connection, taskId)),
   getTask: ({ taskId }) => connection.read((now) => getTask(connection, taskId, now)),
   listTasks: (params) => connection.read((now) => listTasks(connection, params, now)),
   readRows: ({ taskId, table }) =>

@@ -107,8 +107,10 @@ export const wakingItem = (state: TaskState, seq: number): Item | null => {
       return item("Resolve", { callId, outcome: "done", verification: "looked at it" }, place);
     case "resume":
       return item("Resume", {}, place);
-    case "approval":
-      return item("Decide", { requestId: wait?.ref ?? "", inputHash: "h", showing: 1, decision: "approve" }, place);
+    case "approval": {
+      const { requestId = "", inputHash = "" } = state.calls.find(({ id }) => id === callId)?.approval ?? {};
+      return item("Decide", { requestId, inputHash, showing: 0, decision: "approve" }, place);
+    }
     case "answer":
       return item("Answer", { question: callId, text: "42" }, place);
     case "children":

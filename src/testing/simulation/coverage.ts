@@ -30,6 +30,9 @@ export const mustBeMet: readonly string[] = [
   ...["ask", "plan_update", "goal_set", "goal_update"].flatMap((port) =>
     ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall"].map((fault) => `tool.${port} ${fault}`),
   ),
+  ...["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall"].map((fault) => `tool.drop ${fault}`),
+  ...["request", "request expired", "auto-approved", "asked again", "decision came second"],
+  ...["stale", "changed", "not_yours"].map((refusal) => `decision refused: ${refusal}`),
   ...["question", "answer at once", "stale answer", "plan update", "another leg"],
   ...["unknown", "settled", "interrupted", "takeover", "redaction", "snapshot"],
 ];

@@ -11,6 +11,7 @@ import { checkLog } from "../../core/check-log.ts";
 import { nodeHasher } from "../../store/node-hasher.ts";
 import type { Store } from "../../store/store.ts";
 import { requestFaults } from "../request-faults.ts";
+import { approvalOracle } from "./approval-oracles.ts";
 import { answerOracle, planOracle } from "./plugin-oracles.ts";
 import type { Gone } from "./redactor.ts";
 import type { Effect, Sent } from "./world.ts";
@@ -80,10 +81,12 @@ const effectOracle = (evidence: Evidence, faults: string[]): void => {
   }
 };
 
+const isWrite = (effect: string): boolean => effect === "write" || effect === "destructive";
+
 /** What the log says of a call agrees with what happened outside. */
 const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: string[]): void => {
   const writes = new Set(
-    log.flatMap(({ event }) => (event.type === "ToolStarted" && event.effect === "write" ? event.callId : [])),
+    log.flatMap(({ event }) => (event.type === "ToolStarted" && isWrite(event.effect) ? event.callId : [])),
   );
   for (const { event } of log) {
     if (event.type !== "ToolFinished" || !writes.has(event.callId)) continue;
@@ -212,6 +215,7 @@ export const judge = async (evidence: Evidence): Promise<string[]> => {
   truthOracle(log, evidence, faults);
   foldOracle(taskId, log, evidence.reducers, faults);
   answerOracle(log, faults);
+  approvalOracle(log, faults);
   planOracle(taskId, log, evidence.reducers, faults);
   await rowsOracle(evidence, log, faults);
   await redactionOracle(evidence, faults);

@@ -5,10 +5,19 @@ import type { Chance } from "./chance.ts";
 import type { Fault, FaultPlan } from "./scheduler.ts";
 import type { Scripted } from "./world.ts";
 
+/**
+ * How a person decides on the first request that waits: two front ends at once, with a correction, under controls that were
+ * put up anew, for another input, or as somebody who may not.
+ */
+export type DecideHow = "both" | "correct" | "stale" | "changed" | "stranger";
+
 /** Something a person does at a time. `twice`: two front ends send it at once, under one key. */
 export type Deed =
   | { readonly at: number; readonly kind: "post"; readonly item: NewItem; readonly twice: boolean }
   | { readonly at: number; readonly kind: "answer"; readonly stale: boolean }
+  | { readonly at: number; readonly kind: "decide"; readonly how: DecideHow }
+  | { readonly at: number; readonly kind: "autoApprove"; readonly on: boolean }
+  | { readonly at: number; readonly kind: "steerByOther"; readonly text: string }
   | { readonly at: number; readonly kind: "verify" }
   | { readonly at: number; readonly kind: "redact" }
   | { readonly at: number; readonly kind: "kill" };
@@ -24,6 +33,8 @@ export interface SeedPlan {
   readonly faultRate: number;
   readonly faultBudget: number;
   readonly snapshotEvery: number;
+  /** The agent has a tool that is asked for, and requests expire after so long (ms); null where they do not. */
+  readonly approvals?: { readonly expiryMs: number | null };
 }
 
 /** Every word that may be redacted later stands in one place of the plan and is found by this. */
@@ -104,6 +115,7 @@ const weightOf = (port: string): number => {
   if (port === "store.append") return 1;
   if (port === "store.getTask") return 4;
   if (port === "tool.verify") return 60;
+  if (port === "tool.drop") return 40;
   return port.startsWith("tool.") ? 16 : 8;
 };
 

@@ -8,9 +8,11 @@ import { judge } from "./oracles.ts";
 import { redactSomething, type Gone } from "./redactor.ts";
 import type { ScenarioResult } from "./scenario.ts";
 import { answerText, questionsIn } from "./plugin-calls.ts";
+import { withApprovals } from "./approval-plan.ts";
+import { Approver, STRANGER } from "./approver.ts";
 import { withPlugins } from "./plugin-plan.ts";
 import { createPlan, faultPlan, leaveNothing, type Deed, type Leave, type SeedPlan } from "./seed-plan.ts";
-import { SimulatedSystem, type Process } from "./system.ts";
+import { OWNER, SimulatedSystem, type Process } from "./system.ts";
 import { World } from "./world.ts";
 
 const TASK = "task";
@@ -33,6 +35,7 @@ export interface SeedResult extends ScenarioResult {
 class People {
   readonly accepted: number[] = [1];
   readonly gone: Gone[] = [];
+  readonly approver: Approver;
   done = false;
   answersAtOnce = 0;
   staleAnswers = 0;
@@ -48,12 +51,13 @@ class People {
     this.#world = world;
     this.#plan = plan;
     this.#kill = kill;
+    this.approver = new Approver(system, TASK);
   }
 
   /** Posts; what comes after the end is answered so, and counts as not accepted. */
-  async #post(item: NewItem, key: string): Promise<void> {
+  async #post(item: NewItem, key: string, by = OWNER): Promise<void> {
     try {
-      const { seq } = await this.#system.post(TASK, item, key);
+      const { seq } = await this.#system.store.post({ taskId: TASK, by, key, item });
       if (!this.accepted.includes(seq)) this.accepted.push(seq);
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== "ended") throw error;
@@ -87,6 +91,13 @@ class People {
     else if (deed.kind === "redact") {
       const gone = await redactSomething(this.#system, TASK);
       if (gone !== null) this.gone.push(gone);
+    } else if (deed.kind === "decide") {
+      const [request] = await this.approver.pending();
+      if (request !== undefined) await this.approver.decide(request, deed.how);
+    } else if (deed.kind === "autoApprove") {
+      await this.#post({ type: "Reconfigure", settings: { autoApprove: deed.on } }, key);
+    } else if (deed.kind === "steerByOther") {
+      await this.#post({ type: "Steer", text: deed.text }, key, STRANGER);
     } else if (deed.kind === "verify") {
       for (const callId of await this.#unknownCalls()) await this.#post({ type: "Verify", callId }, `${key} ${callId}`);
     } else if (deed.kind === "answer") {
@@ -119,6 +130,11 @@ class People {
     const row = await this.#system.store.getTask({ taskId: TASK });
     if (row === null || row.status === "ended") return row !== null;
     if (row.status !== "waiting" || row.inboxSeq > row.inboxTaken || row.claimedBy !== null) return false;
+    const [request] = await this.approver.pending();
+    if (request !== undefined) {
+      await this.approver.decide(request, "both");
+      return false;
+    }
     if (row.waitingOn === "resolution") {
       for (const callId of await this.#unknownCalls()) {
         const outcome = this.#world.happened(callId) ? "done" : "absent";
@@ -153,12 +169,17 @@ const meet = (
     settled: /core\/action_settled/g,
     interrupted: /core\/interrupted/g,
     question: /core\/call_parked/g,
+    request: /core\/approval_requested/g,
+    "request expired": /decision: expired/g,
+    "auto-approved": /auto: true/g,
+    "asked again": /requestId: ask_c\d+_\d+_\d/g,
     "plan update": /plan\/plan /g,
     "another leg": /plan\/shown +\{turn: \d+, leg: (?!1,)\d+, begins: true/g,
   };
   for (const [name, mark] of Object.entries(marks)) count(name, [...result.log.matchAll(mark)].length);
   count("answer at once", people.answersAtOnce);
   count("stale answer", people.staleAnswers);
+  for (const [name, times] of people.approver.met) count(name, times);
   count("redaction", people.gone.length);
   count("snapshot", snapshots);
   count("takeover", takeovers);
@@ -172,7 +193,11 @@ const traceHash = (result: Pick<ScenarioResult, "trace" | "log">): string => {
 
 /** The plan of a seed. It has a chance of its own, so that what is drawn while running does not change it. */
 export const planOf = (seed: number): SeedPlan =>
-  withPlugins(seed, createPlan(createChance(seed ^ 0x5eed)), createChance(seed ^ 0xa5c));
+  withApprovals(
+    seed,
+    withPlugins(seed, createPlan(createChance(seed ^ 0x5eed)), createChance(seed ^ 0xa5c)),
+    createChance(seed ^ 0xdec1de),
+  );
 
 /** Runs one seed to its end and judges it. */
 export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promise<SeedResult> => {
@@ -188,13 +213,15 @@ export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promis
     },
   });
   const { scheduler, store } = system;
-  const world = new World(system, plan.script, plan.onInterrupt);
+  const world = new World(system, plan.script, plan.onInterrupt, plan.approvals !== undefined);
   const kill = (): void => {
     const victim = running[system.chance.below(Math.max(1, running.length))];
     if (victim !== undefined) scheduler.crash(victim.actor);
   };
   const people = new People(system, world, plan, kill);
-  const { name: agent, settings: config } = world.agentSettings;
+  const { name: agent, settings } = world.agentSettings;
+  const { expiryMs = null } = plan.approvals ?? {};
+  const config = { ...settings, ...(expiryMs === null ? {} : { approvalExpiryMs: expiryMs }) };
   const { objective, onInterrupt, mode } = plan;
   await system.create(TASK, { agent, config, objective, onInterrupt, mode });
   for (let process = 0; process < plan.processes; process += 1) running.push(system.start(world));
@@ -203,7 +230,9 @@ export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promis
   await scheduler.run(() => people.done, 60_000);
   const faults = people.done ? [] : ["the task did not come to rest"];
   const { effects, sent, idempotent } = world;
-  const { accepted, gone } = people;
+  const { gone, approver } = people;
+  const accepted = [...people.accepted, ...approver.accepted];
+  faults.push(...approver.faults);
   const evidence = { store, taskId: TASK, reducers: world.reducers, effects, sent, accepted, idempotent, gone };
   faults.push(...(await judge(evidence)));
   const result = { faults, trace: scheduler.trace, log: await system.print(TASK), notes: system.notes };

@@ -90,7 +90,9 @@ export class SimulatedSystem {
       onCrash: options.onCrash ?? (() => undefined),
     });
     const { scheduler } = this;
-    const clock: Clock = { wall: () => scheduler.now, monotonic: () => scheduler.now, boot: "simulated" };
+    // Whole milliseconds, as a machine's clock gives a store; a process's own sleeps have fractions.
+    const now = (): number => Math.floor(scheduler.now);
+    const clock: Clock = { wall: now, monotonic: now, boot: "simulated" };
     this.store = this.#noting(options.store?.(clock) ?? createMemoryStore({ clock }));
   }
 

@@ -69,17 +69,25 @@ const plugin: Plugin = {
   ],
 };
 
-const agentOf = (onInterrupt: Agent["onInterrupt"]): Agent => ({
+/** `drop` is asked for. In seeds with approvals alone: the tools of the others are those that they found their bugs with. */
+const guarded: Plugin = {
+  name: "guarded",
+  version: "1",
+  tools: [tool("drop", { effect: "destructive", approval: "ask", items: ({ value }: { value: string }) => [value] })],
+};
+
+const agentOf = (onInterrupt: Agent["onInterrupt"], asks = false): Agent => ({
   name: "simulated",
   identity: "You are simulated.",
   system: "Do as the script says.",
   settings: { model: "script" },
   mode: "conversation",
   onInterrupt,
-  plugins: [plugin, plan(), ask()],
+  plugins: [plugin, plan(), ask(), ...(asks ? [guarded] : [])],
 });
 
-const prepared = await prepareAgent(agentOf("continue"), { build: "simulation" });
+const plain = await prepareAgent(agentOf("continue"), { build: "simulation" });
+const asking = await prepareAgent(agentOf("continue", true), { build: "simulation" });
 
 const inputsOf = (calls: readonly { readonly name: string; readonly value: string }[], saved: Saved) =>
   calls.map(({ name, value }) => ({ name, input: pluginInput(name, value, saved) ?? { value } }));
@@ -97,19 +105,21 @@ export class World implements Program {
   readonly sent: Sent[] = [];
   readonly idempotent: ReadonlySet<string> = new Set(["pay"]);
   readonly agentSettings: Agent;
-  readonly reducers = prepared.reducers;
+  readonly reducers = plain.reducers;
+  readonly #prepared: PreparedAgent;
   readonly #files = new Map<string, string>();
   readonly #scheduler: Scheduler;
   readonly #store: Store;
   readonly #announced: WorldSystem["announced"];
   readonly #script: readonly Scripted[];
 
-  constructor(system: WorldSystem, script: readonly Scripted[], onInterrupt: Agent["onInterrupt"]) {
+  constructor(system: WorldSystem, script: readonly Scripted[], onInterrupt: Agent["onInterrupt"], asks = false) {
+    this.#prepared = asks ? asking : plain;
     this.#scheduler = system.scheduler;
     this.#store = system.store;
     this.#announced = system.announced;
     this.#script = script;
-    this.agentSettings = agentOf(onInterrupt);
+    this.agentSettings = agentOf(onInterrupt, asks);
   }
 
   /** Whether the effect of a call took place. */
@@ -133,7 +143,7 @@ export class World implements Program {
 
   #handlers(actor: Actor, { tool, plugin: owner }: PreparedTool): Pick<Tool, "execute" | "verify"> {
     const { name, verify } = tool;
-    if (owner.name !== plugin.name) {
+    if (owner.name !== plugin.name && owner.name !== guarded.name) {
       return {
         execute: (input, context) =>
           this.#scheduler.port(actor, `tool.${name}`, async () => tool.execute(input, context)),
@@ -157,6 +167,7 @@ export class World implements Program {
   }
 
   agent(actor: Actor): PreparedAgent {
+    const prepared = this.#prepared;
     const tools = [...prepared.tools].map(([name, one]): [string, PreparedTool] => [
       name,
       { ...one, tool: { ...one.tool, ...this.#handlers(actor, one) } },
@@ -175,7 +186,7 @@ export class World implements Program {
     const log = await this.#store.read({ taskId });
     this.sent.push({ request: structuredClone(request), replies, attempt, revision });
     const entries = log.map(({ seq, at, type, body }) => ({ seq, at, event: decodeEvent(type, body) }));
-    const saved = savedIn(fold(taskId, entries, prepared.reducers));
+    const saved = savedIn(fold(taskId, entries, this.reducers));
     const tokens = { input: 10, output: 5 };
     const line = this.#script[replies];
     const calls = line === undefined ? closingCalls(saved) : "calls" in line ? inputsOf(line.calls, saved) : [];
