@@ -3,6 +3,7 @@ import { decodeItem } from "../core/codec.ts";
 import type { Event } from "../core/events.ts";
 import type { Item } from "../core/items.ts";
 import type { InboxEntry } from "../store/store.ts";
+import { inPieces, judged, peopleRecords } from "./judge-items.ts";
 import { coreRecord } from "./records.ts";
 import { stateOf, type Run } from "./run.ts";
 
@@ -38,6 +39,24 @@ const configRecords = (run: Run, items: readonly Item[]): Event[] =>
       : [],
   );
 
+/** Folds what is taken in pieces, so that each item meets the people and the place that those before it left. */
+const addPieces = async (run: Run, items: readonly Item[], through: number): Promise<void> => {
+  const pieces = inPieces(items);
+  for (const [index, piece] of pieces.entries()) {
+    const taken = await judged(run, piece);
+    const last = taken.at(-1);
+    const upTo = index === pieces.length - 1 ? through : (last?.seq ?? through);
+    run.journal.add({ type: "InputTaken", items: taken, through: upTo }, ...configRecords(run, taken));
+    run.journal.add(...peopleRecords(stateOf(run), last));
+  }
+};
+
+/** A task's move is judged by its sources, which are known once what it has done is committed. */
+const commitBeforeMove = async (run: Run, items: readonly Item[]): Promise<boolean> => {
+  if (!run.journal.hasPending || items.every((item) => item.type !== "Handoff")) return true;
+  return (await run.journal.commit()) === "appended";
+};
+
 /** Appends InputTaken for what the inbox holds now; nothing when it holds nothing. */
 export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promise<void> => {
   const { taskId, fence } = run.claim;
@@ -50,7 +69,8 @@ export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promi
     return;
   }
   const items = await itemsOf(run, entries, loaded !== undefined);
-  run.journal.add({ type: "InputTaken", items, through: last.seq }, ...configRecords(run, items));
+  if (!(await commitBeforeMove(run, items))) return;
+  await addPieces(run, items, last.seq);
   run.watch.took(last.seq);
   run.contextFull = false;
   await run.journal.commit();

@@ -49,6 +49,8 @@ export interface Post {
   readonly by: string;
   readonly key: string;
   readonly item: NewItem;
+  /** Where the poster stands: the task must live there at this commit. */
+  readonly place?: string;
 }
 
 export interface PostReceipt {
@@ -257,7 +259,9 @@ export interface Store {
   /**
    * Puts an item into a task's inbox. Acknowledged means committed. A key that came before gives the first receipt with
    * `duplicate`, also after the end if the item was taken. Codes: `not_found`, `forgotten`, `ended`, and `conflict` when
-   * the key was used before with another body (not compared once a redaction replaced the secret).
+   * the key was used before with another body (not compared once a redaction replaced the secret). `not_found` too where
+   * the task does not live in `place`; and for a `Steer` of anybody but the owner, unless the task is public and its
+   * `collaborators` rows name the poster: seen in the post's own transaction, before its key is.
    */
   post(params: Post): Promise<PostReceipt>;
 

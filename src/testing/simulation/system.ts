@@ -1,4 +1,6 @@
 // A whole perdure under the scheduler: one memory store, and processes that can be started, killed and started again.
+import type { Access } from "../../access/access.ts";
+import { openAccess } from "../../access/local/local.ts";
 import { FIRST_CHAIN, sealEvents } from "../../core/envelope.ts";
 import { decodeEvent } from "../../core/codec.ts";
 import type { EventOf, Recorded } from "../../core/events.ts";
@@ -54,6 +56,8 @@ export interface SystemOptions {
   /** Called when a process dies. */
   readonly onCrash?: (actor: Actor) => void;
   readonly limits?: Partial<RunnerLimits>;
+  /** Asked by every process; open unless given. */
+  readonly access?: Access;
   /** Picks what happens next; by chance unless given. */
   readonly choose?: Choose;
   /** Makes the store, over the given clock; the memory store unless given. */
@@ -77,11 +81,13 @@ export class SimulatedSystem {
   /** By invocation id: the inbox's last seq that the append of its ToolStarted told of. */
   readonly announced = new Map<string, number>();
   readonly #limits: RunnerLimits;
+  readonly #access: Access;
   #processes = 0;
 
   constructor(options: SystemOptions) {
     this.chance = createChance(options.seed);
     this.#limits = { ...simulatedLimits, ...options.limits };
+    this.#access = options.access ?? openAccess;
     this.scheduler = new Scheduler({
       choose: options.choose ?? ((count) => this.chance.below(count)),
       plan: options.plan ?? (() => null),
@@ -100,6 +106,7 @@ export class SimulatedSystem {
     const agent = program.agent(actor);
     const ports = portsFor(this.scheduler, actor, {
       store: this.store,
+      access: this.#access,
       agents: new Map([[agent.agent.name, agent]]),
       model: program.model(actor),
       exec: noExec,
