@@ -26,3 +26,16 @@ export const isAllowed = async (access: Access, question: Question): Promise<boo
     return false;
   }
 };
+
+/** Of a place or a source: everybody that a front end has authenticated, or these. */
+export type Allowed = "everyone" | readonly string[];
+
+/** Who may do what, written down: what a configuration says, and the `local` adapter holds to. */
+export interface AccessRules {
+  /** Who is known at all. Default: everybody that a front end has authenticated. */
+  readonly principals?: readonly string[];
+  /** Who may see each place, act in it, and read its sources. What is not named is closed. */
+  readonly places: Readonly<Record<string, Allowed>>;
+  /** Sources that only these may read; any other is as open as the place. */
+  readonly sources?: Readonly<Record<string, Allowed>>;
+}

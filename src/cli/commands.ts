@@ -6,7 +6,9 @@ import { cancel } from "./commands/cancel.ts";
 import { chat } from "./commands/chat.ts";
 import { check } from "./commands/check.ts";
 import { close } from "./commands/close.ts";
+import { collaborator } from "./commands/collaborator.ts";
 import { doctor } from "./commands/doctor.ts";
+import { handoff } from "./commands/handoff.ts";
 import { init } from "./commands/init.ts";
 import { interrupt } from "./commands/interrupt.ts";
 import { log } from "./commands/log.ts";
@@ -22,6 +24,7 @@ import { set } from "./commands/set.ts";
 import { show } from "./commands/show.ts";
 import { start } from "./commands/start.ts";
 import { stats } from "./commands/stats.ts";
+import { steer } from "./commands/steer.ts";
 import { tasks } from "./commands/tasks.ts";
 import { verify } from "./commands/verify.ts";
 import { worker } from "./commands/worker.ts";
@@ -37,6 +40,7 @@ export const commands: readonly Command[] = [
   log,
   request,
   say,
+  steer,
   answer,
   interrupt,
   cancel,
@@ -44,6 +48,8 @@ export const commands: readonly Command[] = [
   resume,
   resolve,
   verify,
+  collaborator,
+  handoff,
   set,
   release,
   check,

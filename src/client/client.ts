@@ -9,7 +9,7 @@ export interface Client {
   readonly store: Store;
   readonly access: Access;
   /** Where a worker of this process hears of a correction that could not be saved. Absent: none works here. */
-  readonly corrections?: { unsaved(taskId: string): void; saved(taskId: string): void };
+  readonly corrections?: { unsaved(taskId: string): void; settled(taskId: string): void };
   readonly hasher: Hasher;
   /** HMAC-SHA-256 under a task's secret. */
   mac(secret: Uint8Array): Mac;

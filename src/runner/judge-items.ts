@@ -4,6 +4,7 @@ import { isAllowed, type Question } from "../access/access.ts";
 import type { Event } from "../core/events.ts";
 import type { Item, ItemOf } from "../core/items.ts";
 import { refusalFor, type Refusal } from "../core/people.ts";
+import { changesOutside } from "../core/recovery.ts";
 import type { TaskState } from "../core/state.ts";
 import { coreRecord } from "./records.ts";
 import { stateOf, type Run } from "./run.ts";
@@ -52,6 +53,10 @@ const sourcesOf = async (run: Run): Promise<string[]> => {
   return rows.map((row) => row.key);
 };
 
+/** A write was dispatched, and its outcome did not come: it is about to become unknown. */
+const hasLostWrite = ({ announced }: Run, { calls }: TaskState): boolean =>
+  calls.some((call) => call.phase === "started" && changesOutside(call) && !announced.has(call.id));
+
 /** The items of one piece, each with the reason that it does nothing, if there is one. */
 export const judged = async (run: Run, piece: readonly Item[]): Promise<Item[]> => {
   const state = stateOf(run);
@@ -59,6 +64,7 @@ export const judged = async (run: Run, piece: readonly Item[]): Promise<Item[]> 
   const judge = async (item: Item): Promise<Item> => {
     const refused = refusalFor(state, item);
     if (refused !== null) return { ...item, refused };
+    if (item.type === "Handoff" && hasLostWrite(run, state)) return { ...item, refused: "unknown_action" };
     const questions = questionsOf(state, item, item.type === "Handoff" ? await sourcesOf(run) : []);
     if (questions.length === 0) return item;
     // A person's many corrections ask once.

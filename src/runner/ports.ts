@@ -55,7 +55,7 @@ export interface Watcher {
 export interface RunnerPorts {
   readonly store: Store;
   /** Corrections that a front end of this process could not save: their turn pauses before its next dispatch. */
-  readonly corrections?: { isUnsaved(taskId: string): boolean; saved(taskId: string): void };
+  readonly corrections?: { isUnsaved(taskId: string): boolean; settled(taskId: string): void };
   /** Asked when a correction, a collaborator or a move is taken; see cached.ts for its bounds. */
   readonly access: Access;
   readonly agents: ReadonlyMap<string, PreparedAgent>;

@@ -19,6 +19,15 @@ export const callOf = (run: Run, callId: string): Call => {
 export const settleCalls = (run: Run, settle: readonly Settled[]): Event[] =>
   settle.map(({ callId, as }) => settledResult(callOf(run, callId), as));
 
+/** Nobody is asked any more for the approval of a call that ends without one. */
+const withdrawn = (run: Run, settle: readonly Settled[]): Event[] =>
+  settle.flatMap(({ callId }) => {
+    const { phase, approval } = callOf(run, callId);
+    if (phase !== "parked" || approval === undefined) return [];
+    const { requestId } = approval;
+    return [coreRecord("approval_settled", { requestId, callId, decision: "cancelled", by: "core" })];
+  });
+
 /** A first run; a read again; or the second dispatch of an idempotent write, which alone keeps its invocation id. */
 type How = "first" | "rerun" | "redispatch";
 
@@ -100,6 +109,7 @@ const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> 
   // Before the last check: the first guard of a process starts a thread, which takes a moment.
   guardClaim(run);
   await confirmClaim(run);
+  if (isCorrectionUnsaved(run)) return;
   const running = new Map<string, Promise<Running>>();
   for (const callId of callIds) {
     const call = callOf(run, callId);
@@ -148,6 +158,10 @@ export const announceAndRun = async (run: Run, start: readonly string[], how: Ho
   if (ready.length > 0) await dispatchAll(run, ready);
 };
 
+/** A front end of this process could not save a correction of the task. */
+export const isCorrectionUnsaved = ({ ports, claim }: Run): boolean =>
+  ports.corrections?.isUnsaved(claim.taskId) === true;
+
 /** The newest commit told of inbox items or a due timer that the log has not taken. */
 export const hasNews = (run: Run): boolean => run.journal.inboxSeq > stateOf(run).inboxTaken || run.journal.timerDue;
 
@@ -162,7 +176,7 @@ export const runCalls = async (
   run: Run,
   step: { readonly start: readonly string[]; readonly settle: readonly Settled[] },
 ): Promise<void> => {
-  run.journal.add(...settleCalls(run, step.settle));
+  run.journal.add(...withdrawn(run, step.settle), ...settleCalls(run, step.settle));
   for (const { callId } of step.settle) run.announced.delete(callId);
   await announceAndRun(run, step.start);
 };
