@@ -5,6 +5,7 @@ import type { Access } from "../access/access.ts";
 import { createLocalAccess } from "../access/local/local.ts";
 import type { NewItem } from "../core/items.ts";
 import { textOf } from "../core/messages.ts";
+import { called, core, replied, say as words, waiting } from "../testing/given.ts";
 import { before } from "../testing/fault-plans.ts";
 import { TASK, createHarness, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import { OWNER } from "../testing/simulation/system.ts";
@@ -470,6 +471,31 @@ describe("what waits", () => {
     expect(harness.ran.map((each) => each.name)).toEqual(["ask", "send"]);
     expect(harness.sent[1]?.request.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
+});
+
+test("an approval whose call is corrected away is settled with it: nobody is asked for it any more", async () => {
+  const { harness, owner, say } = await world();
+  const { pins, tools, agent } = harness.agent;
+  const asks = { requestId: "q", callId: "c6_0", inputHash: "h", definition: "d", decides: OWNER } as const;
+  const waits = [{ on: "approval", callId: "c6_0", ref: "q" }] as const;
+  await harness.write(
+    core("prompts", { identity: agent.identity, system: agent.system, parts: [] }),
+    core("plugins", { pins: [...pins], tools: [...tools.values()].map(({ entry }) => entry) }),
+    { type: "InputTaken", items: [words("do it", { seq: 1, key: "objective" })], through: 1 },
+    called(),
+    replied([call("send")]),
+    core("approval_requested", asks),
+    waiting("approval", { detail: { waits: [...waits] } }),
+  );
+  await refused(say(owner, move(THERE)), "refused", "while an approval is pending");
+  await refused(say(owner, { type: "Resume" }), "refused", "cannot be resumed");
+  await say(owner, steer("do not"));
+  harness.start();
+  await harness.rest();
+  const rows = await harness.store.readRows({ taskId: TASK, table: "approvals" });
+  expect(rows).toMatchObject([{ key: "q", set: { status: "cancelled" } }]);
+  expect(harness.ran).toEqual([]);
+  expect(wordsSent(harness)).toContain("do not");
 });
 
 describe("a correction that cannot be saved", () => {

@@ -31,6 +31,9 @@ export const mustBeMet: readonly string[] = [
     ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall"].map((fault) => `tool.${port} ${fault}`),
   ),
   ...["question", "answer at once", "stale answer", "plan update", "another leg"],
+  ...["fail", "delay", "stall", "crash_before", "crash_after", "lose_answer"].map((fault) => `access.may ${fault}`),
+  ...["friend steers", "friend is refused", "friend steers while dismissed", "friend meddles"],
+  ...["move", "two moves at once", "say from behind"],
   ...["unknown", "settled", "interrupted", "takeover", "redaction", "snapshot"],
 ];
 

@@ -12,6 +12,7 @@ import { nodeHasher } from "../../store/node-hasher.ts";
 import type { Store } from "../../store/store.ts";
 import { requestFaults } from "../request-faults.ts";
 import { answerOracle, planOracle } from "./plugin-oracles.ts";
+import { peopleOracle } from "./people-oracles.ts";
 import type { Gone } from "./redactor.ts";
 import type { Effect, Sent } from "./world.ts";
 
@@ -212,6 +213,7 @@ export const judge = async (evidence: Evidence): Promise<string[]> => {
   truthOracle(log, evidence, faults);
   foldOracle(taskId, log, evidence.reducers, faults);
   answerOracle(log, faults);
+  peopleOracle(taskId, log, evidence.reducers, faults);
   planOracle(taskId, log, evidence.reducers, faults);
   await rowsOracle(evidence, log, faults);
   await redactionOracle(evidence, faults);

@@ -21,6 +21,8 @@ import { createChance, type Chance } from "./chance.ts";
 import { Scheduler, type Actor, type Choose, type FaultPlan } from "./scheduler.ts";
 
 export const OWNER = "person:ada";
+/** Where a task lives until it is moved. */
+export const PLACE = "here";
 export const simulatedLimits: RunnerLimits = { ...defaultLimits, snapshotEvery: 8, storeRetryMs: 20_000 };
 
 const unavailable = (port: string): Error => {
@@ -139,7 +141,7 @@ export class SimulatedSystem {
       readonly owner?: string;
     },
   ): Promise<void> {
-    const origin = { frontEnd: "simulation", place: "here", conversation: "one", private: false };
+    const origin = { frontEnd: "simulation", place: PLACE, conversation: "one", private: false };
     const created: EventOf<"TaskCreated"> = { type: "TaskCreated", owner: OWNER, origin, root: taskId, ...event };
     const state = createState(taskId, { seq: 1, at: 0, event: created });
     await this.store.createTask({
@@ -151,6 +153,11 @@ export class SimulatedSystem {
 
   post(taskId: string, item: NewItem, key = `post ${this.chance.id()}`): Promise<PostReceipt> {
     return this.store.post({ taskId, by: OWNER, key, item });
+  }
+
+  /** Posts as another, past every check of a front end. Gives the inbox seq. */
+  async meddle(taskId: string, by: string, item: NewItem, key: string): Promise<number> {
+    return (await this.store.post({ taskId, by, key, item })).seq;
   }
 
   async read(taskId: string): Promise<Recorded[]> {
