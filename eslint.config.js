@@ -6,7 +6,7 @@ import tseslint from "typescript-eslint";
 
 export const limits = { linesPerFile: 300, linesPerFunction: 60 };
 
-const ports = ["store/store.ts", "model/model.ts", "exec/exec.ts", "plugins/plugin.ts"];
+const ports = ["store/store.ts", "model/model.ts", "exec/exec.ts", "plugins/plugin.ts", "access/access.ts"];
 const typebox = ["typebox"];
 const schemas = [...typebox, "@standard-schema/spec"];
 const plain = ["typebox", "node:"];
@@ -23,14 +23,16 @@ export const walls = [
   { files: "store/*", may: ["store/*", "core/**"], packages: plain },
   { files: "model/*", may: ["model/*", "core/**"], packages: plain },
   { files: "exec/*", may: ["exec/*", "core/**"], packages: plain },
+  { files: "access/*", may: ["access/*", "core/**"], packages: plain },
   { files: "plugins/*", may: ["plugins/*", "core/**", "exec/exec.ts"], packages: [...schemas, "node:"] },
 
   { files: "store/{store,kept}.ts", may: ["core/**", "store/kept.ts"], packages: typebox },
   { files: "model/model.ts", may: ["core/**"], packages: typebox },
   { files: "exec/exec.ts", may: ["core/**"], packages: typebox },
+  { files: "access/access.ts", may: ["core/**"], packages: typebox },
   { files: "plugins/plugin.ts", may: ["core/**", "exec/exec.ts"], packages: schemas },
   {
-    files: "{store,model,exec,plugins}/*.contract.ts",
+    files: "{store,model,exec,plugins,access}/*.contract.ts",
     may: ["core/**", "testing/**", ...ports, "store/*", "plugins/*"],
     packages: any,
   },
@@ -38,12 +40,13 @@ export const walls = [
   { files: "store/*/**", may: ["store/*", "core/**"], packages: any },
   { files: "model/*/**", may: ["model/*", "core/**"], packages: any },
   { files: "exec/*/**", may: ["exec/*", "core/**"], packages: any },
+  { files: "access/*/**", may: ["access/*", "core/**"], packages: any },
   // A plugin that declares that it folds another gets its own row below this one, with the other's folder in `may`.
   { files: "plugins/*/**", may: ["plugins/plugin.ts", "core/**", "exec/exec.ts"], packages: any },
 
   { files: "runner/**", may: ["core/**", ...ports], packages: plain },
   { files: "worker/**", may: ["runner/**", "core/**", ...ports], packages: plain },
-  { files: "client/**", may: ["core/**", "store/store.ts"], packages: plain },
+  { files: "client/**", may: ["core/**", "store/store.ts", "access/access.ts"], packages: plain },
   { files: "http/**", may: ["client/**", "core/**"], packages: any },
   { files: "config/**", may: ["core/**", ...ports], packages: any },
 

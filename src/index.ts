@@ -1,5 +1,7 @@
 // What the package `perdure` exports: how agents, tools and plugins are written down, and the types people name.
 export type { ApprovalView, DecisionReceipt } from "./client/approvals.ts";
+export type { Access, AccessRules, Allowed, Question } from "./access/access.ts";
+export { createLocalAccess, openAccess } from "./access/local/local.ts";
 export { ClientError, type ClientCode } from "./client/client.ts";
 export type { ListedTask } from "./client/list-tasks.ts";
 export type { ActionView, TaskView as ShownTask, UnknownAction } from "./client/show-task.ts";
@@ -41,10 +43,19 @@ export {
   type RuntimeOptions,
   type Tasks,
 } from "./library/create-runtime.ts";
-export type { DecideOptions, Delta, FollowOptions, PostOptions, StreamPart, Task } from "./library/task.ts";
+export type {
+  DecideOptions,
+  Delta,
+  FollowOptions,
+  HandoffTarget,
+  PostOptions,
+  StreamPart,
+  Task,
+} from "./library/task.ts";
 export { createDemoModel } from "./model/demo/demo.ts";
 export { createScriptedModel } from "./model/scripted/scripted.ts";
 export { definePlugin, defineTool } from "./plugins/define.ts";
+export { InstanceHeld, lockInstance, type InstanceLock } from "./instance-lock.ts";
 export { ask } from "./plugins/ask/ask.ts";
 export { fs } from "./plugins/fs/fs.ts";
 export { plan } from "./plugins/plan/plan.ts";
@@ -63,7 +74,6 @@ export {
   type ToolOutput,
 } from "./plugins/plugin.ts";
 export type { PostgresOptions } from "./store/postgres/postgres-store.ts";
-export type { SqliteOptions } from "./store/sqlite/sqlite-store.ts";
 export {
   DecisionRefused,
   StoreError,
@@ -74,4 +84,4 @@ export {
   type StoreCode,
   type TaskRow,
 } from "./store/store.ts";
-export { openPostgresStore, openSqliteStore } from "./stores.ts";
+export { openPostgresStore, openSqliteStore, type SqliteStoreOptions as SqliteOptions } from "./stores.ts";

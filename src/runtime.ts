@@ -2,6 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { gunzipSync, gzip } from "node:zlib";
 import { promisify } from "node:util";
+import type { Access } from "./access/access.ts";
+import { cachedAccess, defaultCaching } from "./access/cached.ts";
+import { openAccess } from "./access/local/local.ts";
 import type { Client } from "./client/client.ts";
 import type { Exec } from "./exec/exec.ts";
 import type { Model, Prices } from "./model/model.ts";
@@ -59,8 +62,11 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> => {
   });
 };
 
-/** What a front end of this process works with. */
-export const createClient = (of: Pick<Client, "store" | "principal" | "frontEnd" | "place">): Client => ({
+/** What a front end of this process works with. Without `access` whoever calls has checked who asks, and where. */
+export const createClient = (
+  of: Pick<Client, "store" | "principal" | "frontEnd" | "place"> & Partial<Pick<Client, "access" | "corrections">>,
+): Client => ({
+  access: openAccess,
   ...of,
   hasher: nodeHasher,
   mac: macUnder,
@@ -73,8 +79,15 @@ export const systemRunnerClock: RunnerClock = {
   sleep,
 };
 
+/** The port as a process asks it: remembered briefly, and no for an error or for no answer in time. */
+export const patient = (access: Access): Access =>
+  cachedAccess(access, { ...defaultCaching, clock: systemRunnerClock });
+
 export interface RuntimeParts {
   readonly store: Store;
+  /** Without it every place is open to everybody: then it is the front ends that check. */
+  readonly access?: Access;
+  readonly corrections?: RunnerPorts["corrections"];
   readonly agents: ReadonlyMap<string, PreparedAgent>;
   model(name: string): Model;
   exec(workspace: string | null): Promise<Exec>;
@@ -92,6 +105,8 @@ export interface RuntimeParts {
 /** What a runner or worker of this process works with. */
 export const createRunnerPorts = (parts: RuntimeParts): RunnerPorts => ({
   store: parts.store,
+  access: parts.access ?? openAccess,
+  ...(parts.corrections === undefined ? {} : { corrections: parts.corrections }),
   agents: parts.agents,
   model: parts.model,
   exec: parts.exec,

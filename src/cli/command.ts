@@ -28,10 +28,17 @@ export const commonOptions = {
   db: { type: "string", value: "PATH", about: "the database; default .perdure/tasks.db" },
   config: { type: "string", value: "FILE", about: "the configuration; default perdure.config.ts, here or above" },
   as: { type: "string", value: "NAME", about: "who acts: a name or kind:id; default the user of this system" },
+  place: { type: "string", value: "PLACE", about: "where its tasks are; default cli, another as access allows" },
   json: { type: "boolean", about: "one JSON value on stdout" },
   debug: { type: "boolean", about: "show where an error came from" },
   help: { type: "boolean", about: "show this" },
 } as const satisfies Options;
+
+/** Of commands that work tasks for long. */
+export const singleOption = {
+  type: "boolean",
+  about: "refuse to run beside another process on this database that was told the same",
+} as const satisfies Option;
 
 /** Options of commands that work a task. */
 export const workOptions = {

@@ -9,7 +9,9 @@ import { chat } from "./commands/chat.ts";
 import { check } from "./commands/check.ts";
 import { close } from "./commands/close.ts";
 import { deny } from "./commands/deny.ts";
+import { collaborator } from "./commands/collaborator.ts";
 import { doctor } from "./commands/doctor.ts";
+import { handoff } from "./commands/handoff.ts";
 import { init } from "./commands/init.ts";
 import { interrupt } from "./commands/interrupt.ts";
 import { log } from "./commands/log.ts";
@@ -25,6 +27,7 @@ import { set } from "./commands/set.ts";
 import { show } from "./commands/show.ts";
 import { start } from "./commands/start.ts";
 import { stats } from "./commands/stats.ts";
+import { steer } from "./commands/steer.ts";
 import { tasks } from "./commands/tasks.ts";
 import { verify } from "./commands/verify.ts";
 import { worker } from "./commands/worker.ts";
@@ -40,6 +43,7 @@ export const commands: readonly Command[] = [
   log,
   request,
   say,
+  steer,
   answer,
   approve,
   deny,
@@ -50,6 +54,8 @@ export const commands: readonly Command[] = [
   resume,
   resolve,
   verify,
+  collaborator,
+  handoff,
   set,
   release,
   check,

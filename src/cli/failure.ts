@@ -2,6 +2,7 @@
 import { ClientError } from "../client/client.ts";
 import { ConfigError } from "../config/load.ts";
 import { SettingError } from "../config/settings.ts";
+import { InstanceHeld } from "../instance-lock.ts";
 import { ModelSetupError } from "../model/ai-sdk/named.ts";
 import { UnknownModel } from "../models.ts";
 import { ScriptError } from "../model/scripted/script.ts";
@@ -23,7 +24,9 @@ export interface Failure {
 const isUsage = (error: unknown): error is Error => error instanceof UsageError || error instanceof SettingError;
 
 const isExpected = (error: unknown): error is Error =>
-  [CommandError, ConfigError, ModelSetupError, ScriptError, UnknownModel].some((expected) => error instanceof expected);
+  [CommandError, ConfigError, InstanceHeld, ModelSetupError, ScriptError, UnknownModel].some(
+    (expected) => error instanceof expected,
+  );
 
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 

@@ -28,7 +28,12 @@ export const workAndReport = async (
 };
 
 /** Posts without working the task, and says where the item stands in its inbox. */
-const postOnly = async (program: Program, session: Session, params: PostParams, json: boolean): Promise<number> => {
+export const postOnly = async (
+  program: Program,
+  session: Session,
+  params: PostParams,
+  json: boolean,
+): Promise<number> => {
   const receipt = await post(session.client, params);
   const { type } = params.item;
   if (json) program.output.json({ ...receipt, item: type });

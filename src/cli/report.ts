@@ -96,6 +96,10 @@ export const restoredText = ({ backupAt }: NonNullable<TaskView["restored"]>): s
 const restoredLine = ({ taskId, restored }: TaskView): string =>
   `task ${taskId} was restored ${restored === null ? "" : restoredText(restored)}: look before you let it go on`;
 
+/** Words that wait for the results of open calls, or for the turn to go on. */
+const queuedLines = ({ queued }: TaskView): string[] =>
+  queued.length === 0 ? [] : [`queued until then: ${queued.map((words) => JSON.stringify(words)).join(", ")}`];
+
 /** What a person should know of where the task stands, and the commands that lead on. */
 export const standing = (view: TaskView, again: Session["again"]): string[] => {
   if (view.restored?.isNew === true) return [restoredLine(view), ...whereItStands(view, again)];
@@ -106,7 +110,8 @@ const whereItStands = (view: TaskView, again: Session["again"]): string[] => {
   const { taskId, held, status, outcome } = view;
   if (held !== null) return [`task ${taskId} is held (${held.reason}); let it go: ${again(`release ${taskId}`)}`];
   if (status === "ended") return [`task ${taskId} has ended: ${outcome ?? ""}${because(view)}`];
-  return status === "waiting" ? waitingLines(view, again) : [runningLine(view, again)];
+  if (status !== "waiting") return [runningLine(view, again)];
+  return [...waitingLines(view, again), ...queuedLines(view)];
 };
 
 /** The model has spoken since `after`: an answer that stood there before is no answer to what was just posted. */

@@ -1,10 +1,13 @@
 // Opens what a command works with: settings, configuration, the store, and the client that acts for a principal.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import type { Access } from "../access/access.ts";
+import { createLocalAccess } from "../access/local/local.ts";
 import type { Client } from "../client/client.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
-import { resolveSettings, type ProgramSettings } from "../config/settings.ts";
-import { createClient } from "../runtime.ts";
+import { LOCAL_PLACE, resolveSettings, type ProgramSettings } from "../config/settings.ts";
+import { createCorrections, type Corrections } from "../corrections.ts";
+import { createClient, patient } from "../runtime.ts";
 import type { Store } from "../store/store.ts";
 import { isPostgresUrl, openPostgresStore, openSqliteStore } from "../stores.ts";
 import type { CommonValues } from "./command.ts";
@@ -15,6 +18,9 @@ import type { Program } from "./program.ts";
 export interface Given {
   readonly settings: ProgramSettings;
   readonly loaded: LoadedConfig;
+  readonly access: Access;
+  /** Of this process: its front end tells its worker. */
+  readonly corrections: Corrections;
 }
 
 export interface Session extends Given, AsyncDisposable {
@@ -24,8 +30,12 @@ export interface Session extends Given, AsyncDisposable {
   again(words: string): string;
 }
 
-/** All tasks of this front end live in one place: a terminal is where its database is. */
-const PLACE = "cli";
+/** As configured; the local place is open to whoever runs this, for the database is theirs, unless it is named too. */
+const accessOf = ({ config: { access } }: LoadedConfig): Access => {
+  if (access !== undefined && "may" in access) return patient(access);
+  const { places = {}, ...rules } = access ?? {};
+  return patient(createLocalAccess({ ...rules, places: { [LOCAL_PLACE]: "everyone", ...places } }));
+};
 
 /** The folder of the default database is perdure's own, and no one else's business. */
 export const makeFolder = (db: string): void => {
@@ -41,7 +51,8 @@ const quoted = (word: string): string => (/^[\w./:@%+=-]+$/.test(word) ? word : 
 
 export const loadSettings = async ({ cwd, env }: Program, options: CommonValues): Promise<Given> => {
   const loaded = await loadConfig(cwd, options.config ?? env["PERDURE_CONFIG"]);
-  return { settings: resolveSettings({ flags: { ...options }, env, loaded, cwd }), loaded };
+  const settings = resolveSettings({ flags: { ...options }, env, loaded, cwd });
+  return { settings, loaded, access: accessOf(loaded), corrections: createCorrections() };
 };
 
 /** Opens the database, and makes it where there is none. */
@@ -63,13 +74,14 @@ export const openSession = async (program: Program, options: CommonValues): Prom
 const openStore = async (
   { command }: Program,
   options: CommonValues,
-  { settings, loaded }: Given,
+  given: Given,
   create: boolean,
 ): Promise<Session> => {
-  const { db, as: principal } = settings;
+  const { settings, access, corrections } = given;
+  const { db, as: principal, place } = settings;
   const store = await (isPostgresUrl(db) ? openPostgresStore({ url: db, create }) : openSqliteStore({ path: db }));
-  const client = createClient({ store, principal, frontEnd: "cli", place: PLACE });
-  const sameOptions = (["db", "config", "as"] as const).flatMap((name) => {
+  const client = createClient({ store, access, corrections, principal, frontEnd: "cli", place });
+  const sameOptions = (["db", "config", "as", "place"] as const).flatMap((name) => {
     const value = options[name];
     if (value === undefined) return [];
     // A password has no place on a screen.
@@ -77,8 +89,7 @@ const openStore = async (
     return [` --${name} ${quoted(shown)}`];
   });
   return {
-    settings,
-    loaded,
+    ...given,
     store,
     client,
     again: (words) => `${command} ${words}${sameOptions.join("")}`,

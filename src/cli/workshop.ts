@@ -32,7 +32,10 @@ const need = (requirement: string): string => {
 };
 
 /** Throws ConfigError for agents that do not hold together. */
-export const openWorkshop = async (program: Program, { loaded, settings }: Given): Promise<Workshop> => {
+export const openWorkshop = async (
+  program: Program,
+  { loaded, settings, access, corrections }: Given,
+): Promise<Workshop> => {
   const agents = await prepareAgents(loaded);
   const { prepared, build } = agents;
   const host = hostname();
@@ -53,7 +56,7 @@ export const openWorkshop = async (program: Program, { loaded, settings }: Given
     },
     ports: (store, watcher) =>
       createRunnerPorts({
-        store,
+        ...{ store, access, corrections },
         agents: prepared,
         model: (name) => models.get(name),
         exec: (workspace) => Promise.resolve(workspace === null ? noExec : createLocalExec({ root: workspace })),

@@ -1,6 +1,7 @@
 // Requests as whoever decides sees them, and what a decision answers: over a task that a runner has really parked.
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { openAccess } from "../access/local/local.ts";
 import { systemRandom } from "../runtime.ts";
 import { macUnder, nodeHasher } from "../store/node-hasher.ts";
 import { call } from "../testing/given.ts";
@@ -15,6 +16,7 @@ const OTHER = "person:bob";
 
 const clientOf = ({ store }: Harness, principal = OWNER, place = "here"): Client => ({
   store,
+  access: openAccess,
   hasher: nodeHasher,
   mac: macUnder,
   random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },

@@ -1,6 +1,7 @@
 // What front ends do, on a memory store with a real worker: create, post, read, list, show, check.
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
+import { openAccess } from "../access/local/local.ts";
 import type { EventOf } from "../core/events.ts";
 import { FIRST_CHAIN, sealEvents } from "../core/envelope.ts";
 import { createState } from "../core/fold.ts";
@@ -28,6 +29,7 @@ import { loadStats } from "./stats.ts";
 
 const clientOf = (store: Store, principal = "local:alice", place = "here"): Client => ({
   store,
+  access: openAccess,
   hasher: nodeHasher,
   mac: (secret) => (text) => mac(secret, text),
   random: { ...systemRandom(), secret: () => new Uint8Array(randomBytes(32)) },

@@ -1,11 +1,15 @@
 // What a front end works with. It posts to inboxes and reads logs; it never appends. Every function of this folder that
 // takes a Client checks that the task is its principal's, in its place; those that take a store alone are an operator's.
+import type { Access } from "../access/access.ts";
 import type { Hasher } from "../core/envelope.ts";
 import type { Mac } from "../core/request.ts";
 import type { Store } from "../store/store.ts";
 
 export interface Client {
   readonly store: Store;
+  readonly access: Access;
+  /** Where a worker of this process hears of a correction that could not be saved. Absent: none works here. */
+  readonly corrections?: { unsaved(taskId: string): void; settled(taskId: string): void };
   readonly hasher: Hasher;
   /** HMAC-SHA-256 under a task's secret. */
   mac(secret: Uint8Array): Mac;

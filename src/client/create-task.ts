@@ -6,6 +6,7 @@ import type { Settings } from "../core/items.ts";
 import { columnsOf } from "../core/project.ts";
 import type { CreateReceipt } from "../store/store.ts";
 import { attachFiles, type Attachment } from "./attach.ts";
+import { requireAccess } from "./ask-access.ts";
 import type { Client } from "./client.ts";
 
 export interface TaskRequest {
@@ -29,8 +30,9 @@ export interface TaskRequest {
 /** The item that says the objective. Its key only has to differ from those of later items of the same task. */
 const FIRST_KEY = "objective";
 
-/** Codes: those of the store's `createTask`. */
+/** Codes: those of the store's `createTask`, `refused` (the place is closed to the asker). */
 export const createTask = async (client: Client, request: TaskRequest): Promise<CreateReceipt> => {
+  await requireAccess(client, "act");
   const { principal, frontEnd, place, random, hasher } = client;
   const { agent, settings, objective, mode, onInterrupt, taskId = random.id(), key, files = [] } = request;
   const created: Event = {

@@ -1,6 +1,7 @@
 // The asker's tasks in this place, newest first.
 import type { EventOf } from "../core/events.ts";
 import type { ListParams, TaskRow } from "../store/store.ts";
+import { requireAccess } from "./ask-access.ts";
 import type { Client } from "./client.ts";
 import { readEvents } from "./read-log.ts";
 
@@ -11,10 +12,12 @@ export interface ListedTask {
   readonly objective: string;
 }
 
+/** Nobody else's, whoever asks. Codes: `refused` (the place is closed to the asker). */
 export const listTasks = async (
   client: Client,
   params: Pick<ListParams, "status" | "after"> & { readonly limit?: number } = {},
 ): Promise<ListedTask[]> => {
+  await requireAccess(client, "see");
   const { principal: owner, place } = client;
   const rows = await client.store.listTasks({ limit: DEFAULT_LIMIT, ...params, owner, place });
   return Promise.all(

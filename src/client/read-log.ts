@@ -36,11 +36,24 @@ export const readLog = async (client: Client, idOrPrefix: string, after = 0): Pr
   return readEvents(client.store, { taskId, after });
 };
 
-/** Events after `after` as they are committed, until TaskEnded or `signal`. */
+/** The task lives elsewhere now, as this event of its log began. */
+const movedAway = async ({ store, place }: Client, taskId: string, { event }: Recorded): Promise<boolean> => {
+  const moves = event.type === "ExtensionRecorded" && event.extension === "core" && event.kind === "handoff";
+  return moves && (await store.getTask({ taskId }))?.origin.place !== place;
+};
+
+/**
+ * Events after `after` as they are committed, until TaskEnded or `signal`; or until the task moves away, for from then on it
+ * is found in its new place alone.
+ */
 export async function* followLog(
   client: Client,
   params: { readonly taskId: string; readonly after: number; readonly signal: AbortSignal },
 ): AsyncGenerator<Recorded, void, undefined> {
   const { taskId } = await findTask(client, params.taskId);
-  for await (const entry of client.store.follow({ ...params, taskId })) yield decode(taskId, entry);
+  for await (const entry of client.store.follow({ ...params, taskId })) {
+    const recorded = decode(taskId, entry);
+    yield recorded;
+    if (await movedAway(client, taskId, recorded)) return;
+  }
 }

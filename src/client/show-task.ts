@@ -1,6 +1,7 @@
 // One task as its owner sees it: where it stands, what it did outside, what it used, what it answered.
 import type { EventOf, Recorded } from "../core/events.ts";
 import { fold } from "../core/fold.ts";
+import { textOf } from "../core/messages.ts";
 import type { Row } from "../core/project.ts";
 import type { CoreRecord } from "../core/records.ts";
 import type { TaskState } from "../core/state.ts";
@@ -57,6 +58,12 @@ export interface TaskView {
   readonly onInterrupt: TaskState["onInterrupt"];
   readonly workspace: string | null;
   readonly owner: string;
+  /** Where it lives; a private task shows itself to its owner alone, and takes no collaborators. */
+  readonly origin: TaskRow["origin"];
+  /** Who may steer it beside its owner. */
+  readonly collaborators: readonly string[];
+  /** A collaborator has: every later change needs the owner's approval. */
+  readonly steeredByOther: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly claimedBy: string | null;
@@ -70,6 +77,8 @@ export interface TaskView {
   } | null;
   /** Items posted and not yet taken. */
   readonly untaken: number;
+  /** What people said that waits for the results of open calls, or for the turn to go on. */
+  readonly queued: readonly string[];
   readonly actions: readonly ActionView[];
   readonly unknown: readonly UnknownAction[];
   /** Requests that wait for a decision, in the order of their calls. */
@@ -116,6 +125,13 @@ const unknownOf = (state: TaskState): UnknownAction[] =>
       verifiable: state.tools.some((tool) => tool.name === name && tool.verify === true),
     }));
 
+/** People's words only: what plugins have to say waits too, and is not theirs. */
+const queuedOf = (events: readonly Recorded[], { queue }: TaskState): string[] =>
+  queue.flatMap((message) => {
+    if (message.role !== "user" || events[message.seq - 1]?.event.type !== "InputTaken") return [];
+    return [textOf(message.content)];
+  });
+
 const restoredOf = (row: TaskRow, events: readonly Recorded[]): TaskView["restored"] => {
   if (row.restoredFrom !== null) return { backupAt: row.restoredFrom, isNew: true };
   const told = events.findLast(({ event }) => event.type === "ExtensionRecorded" && event.kind === "interrupted");
@@ -152,12 +168,16 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
     onInterrupt: state.onInterrupt,
     workspace: state.settings.workspace?.path ?? null,
     owner: row.owner,
+    origin: row.origin,
+    collaborators: state.collaborators,
+    steeredByOther: state.steeredByOther === true,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     claimedBy: row.claimedBy,
     held: row.held,
     restored: restoredOf(row, events),
     untaken: row.inboxSeq - row.inboxTaken,
+    queued: queuedOf(events, state),
     actions: rows.filter((candidate) => candidate.table === "actions").map(actionOf),
     unknown: unknownOf(state),
     approvals: pendingApprovals(events, state, await store.readDecisions({ taskId }), client.frontEnd),

@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { strictest, type ApprovalPolicy, type Verdict } from "../core/approval.ts";
+import type { Access, AccessRules } from "../access/access.ts";
 import type { Mode } from "../core/events.ts";
 import { SettingsChange, type Settings } from "../core/items.ts";
 import type { Model, Prices } from "../model/model.ts";
@@ -46,6 +47,13 @@ export interface Config {
   readonly workspace?: string;
   /** How long a claim holds without being renewed. */
   readonly leaseMs?: number;
+  /**
+   * Who may see and act in which place, and read which sources: written down, or a port of your own. Front ends and workers of
+   * one database need the same. Default: whoever runs the command line, in its own place.
+   */
+  readonly access?: AccessRules | Access;
+  /** `worker` and `start` run in one process alone for one database file; see `--single`. */
+  readonly singleProcess?: boolean;
   /** Workers close conversations that have been at rest for so long, such as `30d`. Default never. */
   readonly closeIdleAfter?: string;
 }
@@ -118,6 +126,18 @@ const priceSchema = Type.Object(
   strict,
 );
 
+const allowed = Type.Union([Type.Literal("everyone"), Type.Array(Type.String({ pattern: "^[a-z]+:\\S+$" }))]);
+const rulesSchema = Compile(
+  Type.Object(
+    {
+      principals: optional(Type.Array(Type.String({ pattern: "^[a-z]+:\\S+$" }))),
+      places: Type.Record(Type.String(), allowed),
+      sources: optional(Type.Record(Type.String(), allowed)),
+    },
+    strict,
+  ),
+);
+
 const configSchema = Compile(
   Type.Object(
     {
@@ -131,6 +151,8 @@ const configSchema = Compile(
       db: optional(Type.String({ minLength: 1 })),
       workspace: optional(Type.String({ minLength: 1 })),
       leaseMs: optional(Type.Integer({ minimum: 100 })),
+      access: optional(Type.Object({})),
+      singleProcess: optional(Type.Boolean()),
       closeIdleAfter: optional(Type.String({ minLength: 1 })),
     },
     strict,
@@ -140,12 +162,19 @@ const configSchema = Compile(
 /** Keywords that only say that another failed. */
 const summaries: readonly string[] = ["anyOf", "boolean"];
 
-const schemaFault = (value: unknown): string | null => {
-  const error = configSchema.Errors(value).find(({ keyword }) => !summaries.includes(keyword));
+const schemaFault = (value: unknown, schema = configSchema as Pick<typeof configSchema, "Errors">): string | null => {
+  const error = schema.Errors(value).find(({ keyword }) => !summaries.includes(keyword));
   if (error === undefined) return null;
   const unknown = (error.params as { additionalProperties?: readonly string[] }).additionalProperties ?? [];
   const where = error.instancePath.split("/").slice(1).join(".") || "it";
   return unknown.length > 0 ? `${where} has no field ${unknown.join(", ")}` : `${where} ${error.message}`;
+};
+
+/** A port of its own has a `may`; anything else must be rules. */
+const accessFault = (access: Config["access"]): string | null => {
+  if (access === undefined || ("may" in access && typeof access.may === "function")) return null;
+  const fault = schemaFault(access, rulesSchema);
+  return fault === null ? null : `access: ${fault} (it takes principals, places and sources, or a port with a may)`;
 };
 
 const twice = (names: readonly string[]): string | undefined =>
@@ -157,6 +186,8 @@ export const configFault = (value: unknown): string | null => {
   if (fault !== null) return fault;
   const { agents = [], agent, models = {}, secret } = value as Config;
   if (secret !== undefined && typeof secret !== "function") return "secret must be a function from a name to a secret";
+  const closed = accessFault((value as Config).access);
+  if (closed !== null) return closed;
   const names = agents.map((each) => each.name);
   const doubled = twice(names);
   if (doubled !== undefined) return `two agents are named ${doubled}`;

@@ -17,6 +17,8 @@ export interface ProgramSettings {
   readonly workspace: string;
   /** Who acts, `kind:id`. */
   readonly as: string;
+  /** Where tasks are looked for and begun. */
+  readonly place: string;
   readonly leaseMs: number;
   /** Undefined: the agent's own, or what holds without any. */
   readonly model: string | undefined;
@@ -46,6 +48,9 @@ interface Given {
   /** What a path in it is relative to. */
   readonly folder: string;
 }
+
+/** All tasks of the command line live in one place unless told: a terminal is where its database is. */
+export const LOCAL_PLACE = "cli";
 
 const DEFAULT_CONCURRENCY = 4;
 const DEFAULT_STOP_AFTER_MS = 30_000;
@@ -96,7 +101,8 @@ const database = (given: Given): string => {
   throw new SettingError(`${told}: ${scheme} is not a scheme that it knows`);
 };
 
-const principal = ({ text, from }: Given): string => {
+/** A principal as a person writes one: `kind:id`, or the name of a user of this system. Throws SettingError. */
+export const principalOf = ({ text, from }: Pick<Given, "text" | "from">): string => {
   if (/^[a-z]+:\S+$/.test(text)) return text;
   if (/^[^\s:]+$/.test(text)) return `local:${text}`;
   throw new SettingError(`${from} must be a name or kind:id, not ${JSON.stringify(text)}`);
@@ -137,7 +143,8 @@ export const resolveSettings = (sources: {
   return {
     db: read("db", database, join(configFolder, ".perdure", "tasks.db")),
     workspace: read("workspace", path, cwd),
-    as: read("as", principal, `local:${userName()}`),
+    as: read("as", principalOf, `local:${userName()}`),
+    place: read("place", text, LOCAL_PLACE),
     leaseMs: read("leaseMs", wholeFrom(SHORTEST_LEASE_MS), DEFAULT_LEASE_MS),
     model: read("model", text, undefined),
     agent: read("agent", text, undefined),

@@ -158,15 +158,6 @@ describe("Steer", () => {
     });
   });
 
-  test("by anyone but the owner is remembered", () => {
-    given(...asked(), taken(steer("so", OWNER))).then((state) => {
-      expect(state.steeredByOther).toBeUndefined();
-    });
-    given(...asked(), taken(steer("so", FRIEND))).then((state) => {
-      expect(state.steeredByOther).toBe(true);
-    });
-  });
-
   test("takes the ordinary path once work has finished", () => {
     given(...stopped("completed"), taken(steer("more"))).then((state) => {
       expect(isRunning(state)).toBe(true);
@@ -180,8 +171,8 @@ describe("Steer", () => {
 describe("Interrupt", () => {
   test("stops a running turn and calls off its calls, in every mode", () => {
     for (const mode of modes) {
-      given(...busy(mode), taken(item("Interrupt", {}, { by: FRIEND }))).then((state) => {
-        expect(state.stopping).toEqual({ kind: "interrupt", by: FRIEND, seq: 2 });
+      given(...busy(mode), taken(item("Interrupt", {}))).then((state) => {
+        expect(state.stopping).toEqual({ kind: "interrupt", by: OWNER, seq: 2 });
         expect(superseded(state)).toEqual(["c4_0", "c4_1"]);
       });
     }
@@ -492,18 +483,15 @@ describe("Resume", () => {
 describe("Resolve and Verify", () => {
   test("are for an unknown action; the first resolution counts", () => {
     const second = item("Resolve", { callId: "c4_1", outcome: "done", verification: "no" });
-    given(
-      ...pausedUnknown(),
-      taken(item("Verify", { callId: "c4_1" }, { by: FRIEND })),
-      taken(resolve("c4_1")),
-      taken(second),
-    ).then((state) => {
-      expect(state.calls[1]).toMatchObject({
-        phase: "unknown",
-        verifyAskedBy: FRIEND,
-        resolution: { outcome: "absent", by: OWNER, verification: "looked" },
-      });
-    });
+    given(...pausedUnknown(), taken(item("Verify", { callId: "c4_1" })), taken(resolve("c4_1")), taken(second)).then(
+      (state) => {
+        expect(state.calls[1]).toMatchObject({
+          phase: "unknown",
+          verifyAskedBy: OWNER,
+          resolution: { outcome: "absent", by: OWNER, verification: "looked" },
+        });
+      },
+    );
   });
 
   test("have no effect on any other call, or none", () => {

@@ -2,6 +2,7 @@
 import type { EventOf } from "./events.ts";
 import { controlItems, type Item, type ItemOf } from "./items.ts";
 import { GAP, isBlank, text, textOf, type Content, type Message } from "./messages.ts";
+import { isHeard } from "./people.ts";
 import { asksForReply, isOpen, isRunning, type Arrival, type Call, type Stopping, type TaskState } from "./state.ts";
 
 /** What the model is told when a turn goes on with nothing new said. Part of the request format. */
@@ -116,7 +117,8 @@ export const mayResume = (state: TaskState): boolean =>
   !isUnsettled(state) &&
   !state.calls.some((call) => call.phase === "parked" && call.parked?.on === "approval");
 
-const voidApprovals = (state: TaskState): void => {
+/** What was approved and has not begun asks anew. */
+export const voidApprovals = (state: TaskState): void => {
   for (const call of state.calls) if (call.phase === "waiting") delete call.approval;
 };
 
@@ -182,6 +184,7 @@ const signal = (state: TaskState, item: ItemOf<"Signal">): void => {
 };
 
 const take = (state: TaskState, seq: number, item: Item): void => {
+  if (!isHeard(state, item)) return undefined;
   switch (item.type) {
     case "Say":
       return say(state, seq, item);

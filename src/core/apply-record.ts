@@ -1,5 +1,5 @@
 // How the kernel's own records change the state.
-import { flushQueue } from "./apply-input.ts";
+import { flushQueue, voidApprovals } from "./apply-input.ts";
 import type { EventOf, Recorded } from "./events.ts";
 import { GAP, text, type Message } from "./messages.ts";
 import { RECORD_VERSION, isRecordKind, type CoreRecord, type RecordKind } from "./records.ts";
@@ -138,6 +138,7 @@ const reducers: { readonly [K in RecordKind]: Apply<K> } = {
   },
   handoff: (state, data) => {
     state.origin = data.origin;
+    voidApprovals(state);
   },
   collaborator: (state, data) => {
     state.collaborators = state.collaborators.filter((principal) => principal !== data.principal);

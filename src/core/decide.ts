@@ -8,6 +8,8 @@ export const DEFAULT_MAX_STEPS = 1_000;
 export const DEFAULT_MODEL_ATTEMPTS = 5;
 /** Why a turn stops (`core/turn_failed`) whose model is not to be had: it pauses, until the task is given another. */
 export const MODEL_MISSING = "model_missing";
+/** Why a turn pauses whose front end could not save a correction. */
+const CORRECTION_NOT_SAVED = "correction_not_saved";
 
 /** What the runner knows and the log does not. */
 export interface Facts {
@@ -26,6 +28,8 @@ export interface Facts {
   readonly context: "fits" | "over" | "full";
   /** What the plugins say of goals; null where no plugin has any. */
   readonly goals: { readonly open: number; readonly blocked: number; readonly progress: boolean } | null;
+  /** Somebody's correction could not be saved, and nobody has saved one since: nothing more is dispatched. */
+  readonly correctionUnsaved?: true;
 }
 
 /** A result that the kernel writes itself, without running the call. */
@@ -244,7 +248,16 @@ const restingStep = (state: TaskState): Step => {
   });
 };
 
+/** What is announced has not run, and ends `skipped`; what had run before is recovered like after a crash. */
+const pauseUnsaved = (state: TaskState, { announced }: Facts): Step => {
+  const settle = state.calls.flatMap(({ id, phase, attempt }): Settled[] =>
+    phase === "started" && attempt === 1 && announced.has(id) ? [{ callId: id, as: "skipped" }] : [],
+  );
+  return { ...pause(state, CORRECTION_NOT_SAVED), settle };
+};
+
 const turnStep = (state: TaskState, facts: Facts): Step => {
+  if (facts.correctionUnsaved === true) return pauseUnsaved(state, facts);
   if (state.turn?.failed === MODEL_MISSING) return pause(state, MODEL_MISSING);
   if (state.turn?.failed !== undefined) return fail(state, facts, state.turn.failed);
   const settle = settlements(state, facts, false);

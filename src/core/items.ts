@@ -95,10 +95,15 @@ export type Item = {
   readonly at: number;
   readonly by: string;
   readonly key: string;
+  /** Why it does nothing, in a word (see Refusal): whoever took it found that its poster may not ask this. */
+  readonly refused?: string;
 } & NewItem;
 export type ItemOf<K extends ItemType> = Extract<Item, { type: K }>;
 
-const place = { seq: Type.Integer(), at: Type.Integer(), by: Type.String(), key: Type.String() };
+const place = {
+  ...{ seq: Type.Integer(), at: Type.Integer(), by: Type.String(), key: Type.String() },
+  refused: Type.Optional(Type.String()),
+};
 
 const typed = (entry: [string, Record<string, TSchema>], more: Record<string, TSchema>): TSchema =>
   Type.Object(

@@ -34,10 +34,11 @@ const loose = (value: unknown, depth = 0): string => {
 const short = (hash: string): string => (hash.length > 8 ? `${hash.slice(0, 8)}…` : hash);
 
 const itemText = (item: Item): string => {
-  const { seq: _seq, at: _at, by: _by, key: _key, type, redacted, ...body } = item;
-  if (redacted === true) return `${type} [redacted]`;
-  if ("text" in body && Object.keys(body).length === 1) return `${type} ${quote(body.text ?? "")}`;
-  return Object.keys(body).length === 0 ? type : `${type} ${loose(body)}`;
+  const { seq: _seq, at: _at, by: _by, key: _key, refused, type, redacted, ...body } = item;
+  const why = refused === undefined ? "" : ` refused=${loose(refused)}`;
+  if (redacted === true) return `${type} [redacted]${why}`;
+  if ("text" in body && Object.keys(body).length === 1) return `${type} ${quote(body.text ?? "")}${why}`;
+  return Object.keys(body).length === 0 ? `${type}${why}` : `${type} ${loose(body)}${why}`;
 };
 
 const partText = (part: ReplyPart): string => {

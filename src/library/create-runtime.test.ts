@@ -1,6 +1,7 @@
 // A runtime as a program has it: tasks that answer, stream, wait, and belong to someone.
 import { Type } from "typebox";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createLocalAccess } from "../access/local/local.ts";
 import { defineAgent } from "../config/config.ts";
 import { createScriptedModel } from "../model/scripted/scripted.ts";
 import { defineTool } from "../plugins/define.ts";
@@ -149,6 +150,32 @@ describe("a runtime", () => {
     await expect(bob.task(task.id)).rejects.toMatchObject({ code: "not_found" });
     await expect(runtime.as("user:ann", "elsewhere").task(task.id)).rejects.toMatchObject({ code: "not_found" });
     expect((await ann.task(task.id.slice(0, 4))).id).toBe(task.id);
+  });
+
+  test("lets a collaborator steer and do nothing else, and finds a moved task in its new place alone", async () => {
+    const held = Promise.withResolvers<void>();
+    const slow = { ...echo, execute: () => held.promise.then(() => "HELLO") };
+    const places = { library: ["user:ann", "user:bob"], office: ["user:ann"] };
+    const access = createLocalAccess({ places });
+    const runtime = await start({ agents: [defineAgent({ name: "echo", model: "lines", tools: [slow] })], access });
+    const [ann, bob] = [runtime.as("user:ann"), runtime.as("user:bob")];
+    const task = await ann.create("Echo hello.");
+    for await (const { event } of task.follow()) if (event.type === "ToolStarted") break;
+    await expect(task.collaborator("add", "user:eve")).rejects.toMatchObject({ code: "refused" });
+    await expect(bob.steer(task.id, "louder")).rejects.toMatchObject({ code: "not_found" });
+    await task.collaborator("add", "user:bob");
+    held.resolve();
+    await task.untilRest();
+    await expect(bob.steer(task.id, "louder")).rejects.toMatchObject({ code: "refused" });
+    await expect(bob.task(task.id)).rejects.toMatchObject({ code: "not_found" });
+    await expect(runtime.create("Echo.")).rejects.toMatchObject({ code: "refused" });
+    expect(await task.show()).toMatchObject({ collaborators: ["user:bob"], origin: { private: false } });
+    const following = collect(task.follow());
+    await task.handoff({ place: "office" });
+    expect(JSON.stringify((await following).at(-1)?.event)).toContain('"kind":"handoff"');
+    await expect(task.show()).rejects.toMatchObject({ code: "not_found" });
+    const there = await runtime.as("user:ann", "office").task(task.id);
+    expect(await there.show()).toMatchObject({ collaborators: [], origin: { place: "office", private: true } });
   });
 
   test("creates one task for a key", async () => {

@@ -40,6 +40,15 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Where a task is moved to. */
+export interface HandoffTarget {
+  readonly place: string;
+  /** The front end that serves the place; this one unless told. */
+  readonly frontEnd?: string;
+  /** That front end's own thread; the task's id unless told. */
+  readonly conversation?: string;
+}
+
 /**
  * A task. A post that is acknowledged is committed: no crash loses it. Posts throw ClientError `refused`, with the reason,
  * for what the task's state does not allow, and StoreError `ended`, `conflict`, `unavailable`; decisions DecisionRefused.
@@ -77,6 +86,13 @@ export interface Task {
   ): Promise<PostReceipt>;
   /** Lets the tool look by itself whether an unknown action took effect. */
   verify(callId: string, options?: PostOptions): Promise<PostReceipt>;
+  /** Lets another steer this task, which must be public; or no longer. `principal`: `kind:id`, who may act in its place. */
+  collaborator(change: "add" | "remove", principal: string, options?: PostOptions): Promise<PostReceipt>;
+  /**
+   * Moves the task to another place, where it is private from then on, and found by nobody but there. Of two moves from one
+   * place the second is `refused`.
+   */
+  handoff(to: HandoffTarget): Promise<PostReceipt>;
   /** Changes the model, or limits, from the next step on. */
   reconfigure(settings: SettingsChange, options?: PostOptions): Promise<PostReceipt>;
 
@@ -181,6 +197,9 @@ export const createTaskHandle = (client: Client, feed: DeltaFeed, taskId: string
     resolve: (callId, outcome, verification, options) =>
       send({ type: "Resolve", callId, outcome, verification }, options),
     verify: (callId, options) => send({ type: "Verify", callId }, options),
+    collaborator: (change, principal, options) => send({ type: "Collaborate", principal, change }, options),
+    handoff: ({ place, frontEnd = client.frontEnd, conversation = taskId }) =>
+      send({ type: "Handoff", origin: { frontEnd, place, conversation, private: true } }),
     reconfigure: (settings, options) => send({ type: "Reconfigure", settings }, options),
     show: () => showTask(client, taskId),
     events: ({ after = 0 } = {}) => readLog(client, taskId, after),

@@ -162,7 +162,7 @@ describe("a changed model", () => {
     await harness.rest();
     expect(await harness.log(7)).toBe(
       lines(`
-        8 InputTaken items=[Reconfigure {settings: {model: mine}}] through=2
+        8 InputTaken items=[Reconfigure {settings: {model: mine}} refused=not_owner] through=2
         9 Waiting on=input outcome=completed detail={answer: done}
       `),
     );

@@ -1,4 +1,5 @@
 // What a runner is given: the stores and models it works with, and every source of time, chance and identity.
+import type { Access } from "../access/access.ts";
 import type { Hasher } from "../core/envelope.ts";
 import type { Tokens } from "../core/events.ts";
 import type { Mac } from "../core/request.ts";
@@ -53,6 +54,10 @@ export interface Watcher {
 
 export interface RunnerPorts {
   readonly store: Store;
+  /** Corrections that a front end of this process could not save: their turn pauses before its next dispatch. */
+  readonly corrections?: { isUnsaved(taskId: string): boolean; settled(taskId: string): void };
+  /** Asked when a correction, a collaborator or a move is taken; see cached.ts for its bounds. */
+  readonly access: Access;
   readonly agents: ReadonlyMap<string, PreparedAgent>;
   /** Throws if no model of that name can be had; the message is for a person. */
   model(name: string): Model;

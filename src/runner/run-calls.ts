@@ -101,6 +101,7 @@ const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> 
   // Before the last check: the first guard of a process starts a thread, which takes a moment.
   guardClaim(run);
   await confirmClaim(run);
+  if (isCorrectionUnsaved(run)) return;
   const running = new Map<string, Promise<Running>>();
   for (const callId of callIds) {
     const call = callOf(run, callId);
@@ -151,6 +152,10 @@ export const announceAndRun = async (run: Run, start: readonly string[], how: Ho
   const ready = start.filter((callId) => run.announced.has(callId));
   if (ready.length > 0) await dispatchAll(run, ready);
 };
+
+/** A front end of this process could not save a correction of the task. */
+export const isCorrectionUnsaved = ({ ports, claim }: Run): boolean =>
+  ports.corrections?.isUnsaved(claim.taskId) === true;
 
 /** The newest commit told of inbox items or a due timer that the log has not taken. */
 export const hasNews = (run: Run): boolean => run.journal.inboxSeq > stateOf(run).inboxTaken || run.journal.timerDue;

@@ -18,7 +18,7 @@ import { coreRecord } from "./records.ts";
 import { recoverCalls } from "./recover-calls.ts";
 import { keepRenewing, type Renewal } from "./renew.ts";
 import { fitsContext } from "./request-for.ts";
-import { runCalls } from "./run-calls.ts";
+import { isCorrectionUnsaved, runCalls } from "./run-calls.ts";
 import { stateOf, storeNow, type Run } from "./run.ts";
 import { createSnapshotting, type Snapshotting } from "./snapshotting.ts";
 import { UnreadableItem, takeInput } from "./take-input.ts";
@@ -129,6 +129,7 @@ const factsOf = async (run: Run): Promise<Facts> => ({
   now: storeNow(run),
   context: await contextOf(run),
   goals: goesOn(stateOf(run)) && stateOf(run).turn?.answer !== undefined ? goalsOf(run) : null,
+  ...(isCorrectionUnsaved(run) ? { correctionUnsaved: true } : {}),
 });
 
 /** Performs one step. Gives how the run ended, or null to go on. */

@@ -59,6 +59,7 @@ const expired = (run: Run, timerId: string): Event[] => {
 
 /** Nothing where the item decides nothing. From the state that has taken the item. */
 export const decisionRecords = async (run: Run, item: Item): Promise<Event[]> => {
+  if (item.refused !== undefined) return [];
   if (item.type === "Decide") return decided(run, item);
   return item.type === "TimerFired" ? expired(run, item.timerId) : [];
 };

@@ -3,6 +3,7 @@ import { decodeItem } from "../core/codec.ts";
 import type { Event } from "../core/events.ts";
 import type { Item } from "../core/items.ts";
 import type { InboxEntry } from "../store/store.ts";
+import { inPieces, judged, peopleRecords } from "./judge-items.ts";
 import { coreRecord } from "./records.ts";
 import { decisionRecords } from "./take-decision.ts";
 import { stateOf, type Run } from "./run.ts";
@@ -39,6 +40,25 @@ const configRecords = (run: Run, items: readonly Item[]): Event[] =>
       : [],
   );
 
+/** Folds what is taken in pieces, so that each item meets the people and the place that those before it left. */
+const addPieces = async (run: Run, items: readonly Item[], through: number): Promise<void> => {
+  const pieces = inPieces(items);
+  for (const [index, piece] of pieces.entries()) {
+    const taken = await judged(run, piece);
+    const last = taken.at(-1);
+    const upTo = index === pieces.length - 1 ? through : (last?.seq ?? through);
+    run.journal.add({ type: "InputTaken", items: taken, through: upTo }, ...configRecords(run, taken));
+    run.journal.add(...peopleRecords(stateOf(run), last));
+    for (const item of taken) run.journal.add(...(await decisionRecords(run, item)));
+  }
+};
+
+/** A task's move is judged by its sources, which are known once what it has done is committed. */
+const commitBeforeMove = async (run: Run, items: readonly Item[]): Promise<boolean> => {
+  if (!run.journal.hasPending || items.every((item) => item.type !== "Handoff")) return true;
+  return (await run.journal.commit()) === "appended";
+};
+
 /**
  * Adds InputTaken for what the inbox holds now; nothing when it holds nothing. It commits before any other step but a model
  * call, which is announced in the same append: until then the items are as untaken as they were.
@@ -54,8 +74,8 @@ export const takeInput = async (run: Run, loaded?: readonly InboxEntry[]): Promi
     return;
   }
   const items = await itemsOf(run, entries, loaded !== undefined);
-  run.journal.add({ type: "InputTaken", items, through: last.seq }, ...configRecords(run, items));
-  for (const item of items) run.journal.add(...(await decisionRecords(run, item)));
+  if (!(await commitBeforeMove(run, items))) return;
+  await addPieces(run, items, last.seq);
   run.journal.timerDue = false;
   run.watch.took(last.seq);
   run.contextFull = false;

@@ -70,6 +70,8 @@ export const wait = async (run: Run, step: WaitStep): Promise<boolean> => {
     const result = await journal.commit({ final: { events: waitEvents(run, step), inboxSeen }, ...epoch });
     if (result !== "appended") return news(run, result);
     for (const { callId } of step.settle) run.announced.delete(callId);
+    // The turn has stopped, for that or for another reason: there is nothing to correct.
+    if (step.outcome !== undefined) run.ports.corrections?.settled(run.claim.taskId);
     // What a restore lost is told of once, and by nothing but its own pause.
     if (tells || run.stoppedMidTurn !== "restored") run.stoppedMidTurn = null;
     await tellPlugins(run);
@@ -116,5 +118,7 @@ export const end = async (run: Run, step: Extract<Step, { do: "End" }>): Promise
     { type: "TaskEnded", outcome, ...words },
   ];
   const result = await run.journal.commit({ final: { events, inboxSeen: inboxTaken }, posts });
-  return result === "appended" ? true : news(run, result);
+  if (result !== "appended") return news(run, result);
+  run.ports.corrections?.settled(run.claim.taskId);
+  return true;
 };

@@ -30,6 +30,7 @@ import type {
   Store,
   StoreCode,
   TaskRow,
+  Post,
 } from "./store.ts";
 
 export interface OpenOptions {
@@ -1237,6 +1238,72 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         const { showings, decided } = await kept(log);
         expect(showings).toEqual([{ requestId: odd, frontEnd, showing }]);
         expect(decided[0]?.requestId).toBe(odd);
+      });
+    });
+
+    describe("posts that name a place, and corrections", () => {
+      const OWNER = "local:root";
+      const FRIEND = "discord:2";
+      const here = { frontEnd: "cli", place: `here ${AWKWARD}`, conversation: "c", private: false };
+      const steer: NewItem = { type: "Steer", text: "rather so" };
+      const named: Row = { table: "collaborators", key: FRIEND, set: { seq: 1, by: OWNER } };
+      const placed = (over: Making = {}) => create({ columns: { owner: OWNER, origin: here }, rows: [named], ...over });
+      const send = ({ taskId }: Log, more: Partial<Post>) =>
+        store.post({ taskId, by: OWNER, key: fresh("key"), item: say("a"), ...more });
+
+      it("takes a post from where the task lives, and from nowhere else", async () => {
+        const log = await placed();
+        expect(await send(log, { place: here.place })).toMatchObject({ seq: 1, duplicate: false });
+        for (const place of ["", "there", here.place.slice(0, -1), "__proto__"]) {
+          await refused(send(log, { place }), "not_found");
+        }
+        expect(await rowOf(log)).toMatchObject({ inboxSeq: 1 });
+      });
+
+      it("finds a moved task in its new place alone, also for a key that came before", async () => {
+        const log = await placed();
+        await send(log, { place: here.place, key: "k" });
+        const claim = await hold(log);
+        const origin = { ...here, place: "there", private: true };
+        await append(log, claim, [told("moved")], { columns: { origin }, taken: 1 });
+        await refused(send(log, { place: here.place }), "not_found");
+        await refused(send(log, { place: here.place, key: "k" }), "not_found");
+        expect(await send(log, { place: "there", key: "k" })).toMatchObject({ seq: 1, duplicate: true });
+      });
+
+      it("says that a task was forgotten or has ended as for any post", async (context) => {
+        const [log, gone] = [await placed(), await placed({ rows: [] })];
+        await end(log, await hold(log));
+        await refused(send(log, { place: here.place }), "ended");
+        await refused(send(log, { item: steer }), "ended");
+        await refused(store.post({ taskId: fresh("task"), by: OWNER, key: "k", item: steer, place: "x" }), "not_found");
+        await forget(context, gone.taskId);
+        await refused(send(gone, { place: here.place }), "forgotten");
+        await refused(send(gone, { item: steer }), "forgotten");
+      });
+
+      it("takes a correction of the owner and of a named collaborator, and of nobody else", async () => {
+        const log = await placed();
+        expect(await send(log, { item: steer })).toMatchObject({ seq: 1 });
+        expect(await send(log, { item: steer, by: FRIEND, place: here.place })).toMatchObject({ seq: 2 });
+        expect(await send(log, { item: steer, by: FRIEND })).toMatchObject({ seq: 3 });
+        for (const by of ["discord:3", "discord:", "discord:22", "", OWNER.slice(1), "__proto__"]) {
+          await refused(send(log, { item: steer, by }), "not_found");
+        }
+        await refused(send(log, { item: steer, by: FRIEND, place: "there" }), "not_found");
+        expect(await rowOf(log)).toMatchObject({ inboxSeq: 3 });
+      });
+
+      it("takes none of a collaborator that was dismissed, of another task's, or in a private task", async () => {
+        const [log, other] = [await placed(), await placed({ rows: [] })];
+        const closed = await placed({ columns: { owner: OWNER, origin: { ...here, private: true } } });
+        await refused(send(other, { item: steer, by: FRIEND }), "not_found");
+        await refused(send(closed, { item: steer, by: FRIEND }), "not_found");
+        expect(await send(closed, { item: steer })).toMatchObject({ seq: 1 });
+        expect(await send(log, { item: steer, by: FRIEND, key: "k" })).toMatchObject({ seq: 1 });
+        await append(log, await hold(log), [told("dismissed")], { rows: [{ ...named, set: null }], taken: 1 });
+        await refused(send(log, { item: steer, by: FRIEND }), "not_found");
+        await refused(send(log, { item: steer, by: FRIEND, key: "k" }), "not_found");
       });
     });
 

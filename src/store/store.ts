@@ -71,6 +71,8 @@ export interface Post {
   readonly by: string;
   readonly key: string;
   readonly item: NewItem;
+  /** Where the poster stands: the task must live there at this commit. */
+  readonly place?: string;
 }
 
 export interface PostReceipt {
@@ -284,7 +286,9 @@ export interface Store {
   /**
    * Puts an item into a task's inbox. Acknowledged means committed. A key that came before gives the first receipt with
    * `duplicate`, also after the end if the item was taken. Codes: `not_found`, `forgotten`, `ended`, and `conflict` when
-   * the key was used before with another body (not compared once a redaction replaced the secret).
+   * the key was used before with another body (not compared once a redaction replaced the secret). `not_found` too where
+   * the task does not live in `place`; and for a `Steer` of anybody but the owner, unless the task is public and its
+   * `collaborators` rows name the poster: seen in the post's own transaction, before its key is.
    *
    * A `Decide` is judged in the same transaction by the row of its request in `approvals`, in this order: there is one, `by`
    * is whom it names (and no collaborator, unless the owner), it is pending, the hash is its own, it has not expired by the

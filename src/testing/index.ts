@@ -1,5 +1,6 @@
 // What `perdure/testing` exports: logs given, then states and steps expected; a runner on a clock of the test's own; the
 // suites that an adapter or a plugin must pass; the simulation. The suites call Vitest's `test`.
+export { accessContract, type AccessSubject } from "../access/access.contract.ts";
 export { execContract } from "../exec/exec.contract.ts";
 export { modelContract, type ModelCase, type ModelSubject } from "../model/model.contract.ts";
 export { pluginContract, type PluginSubject, type RecordSample } from "../plugins/plugin.contract.ts";

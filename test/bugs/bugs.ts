@@ -153,4 +153,28 @@ const wasGranted = (run: Run, candidate: Candidate): boolean => {
     find: "  if (decided !== undefined) return {",
     replace: "  if (decided !== undefined && decided.decision === item.decision) return {",
   },
+  {
+    name: "take a removed collaborator's correction",
+    file: "src/core/people.ts",
+    find: '  return state.collaborators.includes(by) ? null : "not_collaborator";',
+    replace: "  return null;",
+  },
+  {
+    name: "let a collaborator do more than steer",
+    file: "src/core/people.ts",
+    find: "  if (!owns && ownersAlone.has(item.type)) return",
+    replace: "  if (!owns && ownersAlone.has(item.type) && !state.collaborators.includes(item.by)) return",
+  },
+  {
+    name: "accept both of two moves",
+    file: "src/client/post.ts",
+    find: '  const key = item.type === "Handoff" ? moveKey(events) : given;',
+    replace: "  const key = given;",
+  },
+  {
+    name: "leave collaborators in a moved task",
+    file: "src/runner/judge-items.ts",
+    find: '  ...state.collaborators.map((principal) => coreRecord("collaborator", { principal, change: "remove", by })),',
+    replace: "",
+  },
 ];

@@ -59,6 +59,9 @@ export const inputLine = (input: unknown): string => {
 };
 
 const spoken = (item: Item): Block | null => {
+  if (item.refused !== undefined) {
+    return { kind: "note", text: `${item.type} of ${item.by} was passed over (${item.refused})` };
+  }
   switch (item.type) {
     case "Say":
       return { kind: "person", text: item.text, by: item.by };
@@ -74,6 +77,10 @@ const spoken = (item: Item): Block | null => {
       return { kind: "note", text: "interrupted" };
     case "Cancel":
       return { kind: "note", text: "cancelled" };
+    case "Collaborate":
+      return { kind: "note", text: `${item.principal} ${item.change === "add" ? "may" : "may no longer"} steer it` };
+    case "Handoff":
+      return { kind: "note", text: `moved to ${item.origin.place}: from now on it is found there alone` };
     case "Resolve":
       return { kind: "note", text: `${item.callId} is settled as ${item.outcome}: ${item.verification}` };
     default:

@@ -3,10 +3,11 @@
 import { fileURLToPath } from "node:url";
 import { createTask } from "../../client/create-task.ts";
 import { showTask } from "../../client/show-task.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, singleOption } from "../command.ts";
 import { DEFAULT_MODEL } from "../../models.ts";
 import { exitCodeFor, standing } from "../report.ts";
 import { createSession, loadSettings, type Session } from "../session.ts";
+import { lockWhereAsked } from "../single.ts";
 import { workToRest } from "../work.ts";
 import { openWorkshop } from "../workshop.ts";
 import { canDraw, talk } from "./chat.ts";
@@ -29,7 +30,7 @@ export const start = defineCommand({
   name: "start",
   summary: "a first task, to see how it goes: no key, no configuration",
   words: {},
-  options: {},
+  options: { single: singleOption },
   notes: "The demo model answers; it is no language model, and says so.",
   perform: async (program, { options }) => {
     const { output } = program;
@@ -39,6 +40,7 @@ export const start = defineCommand({
     const objective = `what is in ${FILE}?`;
     const request = requestOf(settings, workshop, objective);
     await workshop.addModel(DEFAULT_MODEL);
+    await using _lock = await lockWhereAsked(given, options);
     await using session = await createSession(program, options, given);
     if (options.json !== true && canDraw(program, options)) {
       const later = (words: string) => requestOf(settings, workshop, words);

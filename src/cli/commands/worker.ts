@@ -2,9 +2,10 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { defaultWorkerOptions, startWorker, type Worker, type WorkerOptions } from "../../worker/worker.ts";
-import { defineCommand, type CommonValues } from "../command.ts";
+import { defineCommand, singleOption, type CommonValues } from "../command.ts";
 import type { Program } from "../program.ts";
 import { createSession, loadSettings, type Session } from "../session.ts";
+import { lockWhereAsked } from "../single.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { keepStatusFile } from "../status-file.ts";
 import { createWorkerLog, type WorkerLog } from "../worker-log.ts";
@@ -80,6 +81,7 @@ export const worker = defineCommand({
     "snapshot-every": { type: "string", value: "N", about: "snapshots at least N events apart; default 100, 0 never" },
     "stop-after": { type: "string", value: "MS", about: "how long a stop waits for steps under way; default 30000" },
     "status-file": { type: "string", value: "FILE", about: "keep the worker's status in FILE, as JSON" },
+    single: singleOption,
     "lease-ms": { type: "string", value: "MS", about: "how long a claim holds unrenewed; default 5000" },
   },
   notes: [
@@ -89,7 +91,9 @@ export const worker = defineCommand({
     "With --json each line on stdout is a JSON object; the last one is the status.",
   ].join("\n"),
   perform: async (program, { options }) => {
-    await using session = await createSession(program, options, await loadSettings(program, options));
+    const given = await loadSettings(program, options);
+    await using _lock = await lockWhereAsked(given, options);
+    await using session = await createSession(program, options, given);
     return await workUntilStopped(program, session, options);
   },
 });

@@ -44,8 +44,19 @@ export const deliver = (state: State, task: StoredTask, post: EncodedPost): Post
   return { taskId, seq: task.inboxSeq, duplicate: false };
 };
 
+/** Refuses (`not_found`) whoever may not know that the task is there. */
+const checkPoster = (task: StoredTask, { taskId, by, item, place }: Post): void => {
+  const { owner, origin } = task.columns;
+  const steers = item.type !== "Steer" || by === owner || (!origin.private && isCollaborator(task, by));
+  if ((place === undefined || place === origin.place) && steers) return;
+  throw new StoreError("not_found", `there is no task ${taskId} for ${by}${place === undefined ? "" : ` in ${place}`}`);
+};
+
+const isCollaborator = (task: StoredTask, by: string): boolean => task.rows.get("collaborators")?.has(by) === true;
+
 export const post = (state: State, params: Post): PostReceipt => {
   const task = findTask(state, params.taskId);
+  checkPoster(task, params);
   const { item, by, key } = params;
   const isNew = !task.ended && !task.items.has(key);
   const decided = item.type === "Decide" && isNew ? judge(state, task, { by, item }) : null;

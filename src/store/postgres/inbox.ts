@@ -11,20 +11,61 @@ import { encodeText } from "./text.ts";
 
 const POST = `SELECT * FROM perdure.post($1::text, $2::text, $3::text, $4::bytea, $5::bytea, $6::bigint[])`;
 
+/** Waits for whoever writes the row, and sees it as they left it. */
+const POST_IN = `WITH t AS MATERIALIZED (SELECT id FROM perdure.tasks WHERE id = $1::text AND place = $7::text FOR NO KEY UPDATE)
+  SELECT p.* FROM t, LATERAL perdure.post(t.id, $2::text, $3::text, $4::bytea, $5::bytea, $6::bigint[]) p`;
+
+const ABSENT = `SELECT perdure.absence($1::text) AS code, NULL::integer AS seq, false AS duplicate
+  WHERE NOT EXISTS (SELECT FROM perdure.tasks WHERE id = $1::text)`;
+
+const LOCK = `SELECT task, owner, private, place FROM perdure.tasks WHERE id = $1::text FOR NO KEY UPDATE`;
+const NAMED = `SELECT 1 AS named FROM perdure.collaborators WHERE task = $1::bigint AND key = $2::text`;
+
 interface Posted {
   readonly code: StoreCode | null;
   readonly seq: number;
   readonly duplicate: boolean;
 }
 
+interface Locked {
+  readonly task: number;
+  readonly owner: string;
+  readonly private: boolean;
+  readonly place: string;
+}
+
+const absent = ({ taskId, by, place }: Post): StoreError =>
+  new StoreError("not_found", `there is no task ${taskId} for ${by}${place === undefined ? "" : ` in ${place}`}`);
+
+/** A correction: who is named is looked up once the row is locked, which whoever names and dismisses writes. */
+const postSteer = (connection: Connection, params: Post, values: readonly unknown[]): Promise<Posted | undefined> =>
+  connection.write(async (session) => {
+    const found = await session.first<Locked>(LOCK, values[0]);
+    if (found === undefined) return session.first<Posted>(POST, ...values);
+    const { by, place } = params;
+    const named =
+      by === found.owner || (!found.private && (await session.first(NAMED, found.task, encodeText(by))) !== undefined);
+    if (!named || (place !== undefined && place !== found.place)) throw absent(params);
+    return session.first<Posted>(POST, ...values);
+  });
+
 /** Codes: `not_found`, `forgotten`, `ended`, `conflict`. */
-export const post = async (connection: Connection, { taskId, by, key, item }: Post): Promise<PostReceipt> => {
+export const post = async (connection: Connection, params: Post): Promise<PostReceipt> => {
+  const { taskId, by, key, item, place } = params;
   const text = encodeItem(item);
-  const answer = await connection.first<Posted>(
-    POST,
+  const values = [
     ...[encodeText(taskId), encodeText(by), encodeText(key)],
     ...[Buffer.from(sealText(connection.seal, taskId, text)), Buffer.from(itemDigest(text)), connection.clock],
-  );
+  ];
+  let answer: Posted | undefined;
+  if (item.type === "Steer") answer = await postSteer(connection, params, values);
+  else if (place === undefined) answer = await connection.first<Posted>(POST, ...values);
+  else {
+    answer = await connection.first<Posted>(POST_IN, ...values, encodeText(place));
+    // Not there, or not in this place: what is forgotten is said to be so.
+    if (answer === undefined) answer = await connection.first<Posted>(ABSENT, encodeText(taskId));
+    if (answer === undefined) throw absent(params);
+  }
   if (answer?.code === "conflict") {
     throw new StoreError("conflict", `task ${taskId} was posted another item under the key ${key}`);
   }

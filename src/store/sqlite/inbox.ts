@@ -40,10 +40,21 @@ const isSame = (connection: Connection, row: Guarded, known: Known, post: Omit<P
   return Buffer.from(known.hash).toString("hex") === hash;
 };
 
+/** Refuses (`not_found`) whoever may not know that the task is there. Compared by the database, which keeps text its own way. */
+const checkPoster = (connection: Connection, row: Guarded, { taskId, by, item, place }: Post): void => {
+  if (place === undefined && item.type !== "Steer") return;
+  const sql = `SELECT 1 FROM tasks WHERE task = :task AND place = ifnull(:place, place) AND (NOT :steers OR owner = :by
+    OR (private = 0 AND EXISTS (SELECT 1 FROM collaborators WHERE task = :task AND key = :by)))`;
+  const steers = item.type === "Steer" ? 1 : 0;
+  if (connection.get(sql, { task: row.task, place: place ?? null, steers, by }) !== undefined) return;
+  throw new StoreError("not_found", `there is no task ${taskId} for ${by}${place === undefined ? "" : ` in ${place}`}`);
+};
+
 /** Codes: `not_found`, `forgotten`, `ended`, `conflict`. */
 export const post = (connection: Connection, params: Post, now: number): PostReceipt => {
   const { taskId, key } = params;
   const row = requireTask(connection, taskId);
+  checkPoster(connection, row, params);
   const known = findKey(connection, row.task, key);
   const ended = row.status === "ended";
   if (known !== undefined && !(ended && known.seq > row.inboxTaken)) {

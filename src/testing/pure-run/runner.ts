@@ -4,6 +4,7 @@ import { decide, type Facts, type Step } from "../../core/decide.ts";
 import type { Event, EventOf, Recorded } from "../../core/events.ts";
 import { createState, fold } from "../../core/fold.ts";
 import type { Item } from "../../core/items.ts";
+import { refusalFor } from "../../core/people.ts";
 import type { Reducers, TaskState } from "../../core/state.ts";
 import type { Choices } from "./choices.ts";
 import { TASK, core, created, item, toolsKnown, waiting } from "../given.ts";
@@ -45,8 +46,9 @@ const recordsOf = (state: TaskState, item: Item): Event[] => {
       return [core("approval_settled", { requestId: item.requestId, callId: call.id, decision, by: item.by })];
     }
     case "Handoff":
-      return [core("handoff", { origin: item.origin, by: item.by })];
+      return refusalFor(state, item) === null ? [core("handoff", { origin: item.origin, by: item.by })] : [];
     case "Collaborate":
+      if (refusalFor(state, item) !== null) return [];
       return [core("collaborator", { principal: item.principal, change: item.change, by: item.by })];
     case "SourceChanged":
       return [core("refreshed", { source: item.source, seqs: [] })];

@@ -1,4 +1,6 @@
 // The ports of one simulated process: every call of store, clock and model goes through the scheduler.
+import type { Access } from "../../access/access.ts";
+import { cachedAccess, defaultCaching } from "../../access/cached.ts";
 import { macUnder, nodeHasher } from "../../store/node-hasher.ts";
 import type { Model } from "../../model/model.ts";
 import type { PreparedAgent } from "../../plugins/plugin.ts";
@@ -34,8 +36,19 @@ export const storeFor = (scheduler: Scheduler, actor: Actor, store: Store): Stor
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** As a process asks it: each question waits for the scheduler, an answer is remembered briefly. */
+const accessFor = (scheduler: Scheduler, actor: Actor, access: Access): Access =>
+  cachedAccess(
+    { may: (question) => scheduler.port(actor, "access.may", () => access.may(question)) },
+    {
+      ...defaultCaching,
+      clock: { monotonic: () => scheduler.now, sleep: (ms, signal) => scheduler.sleep(actor, ms, signal) },
+    },
+  );
+
 export interface ActorParts {
   readonly store: Store;
+  readonly access: Access;
   readonly agents: ReadonlyMap<string, PreparedAgent>;
   readonly model: Model;
   readonly exec: Exec;
@@ -47,6 +60,7 @@ export interface ActorParts {
 /** What the runner and worker of one simulated process are given. */
 export const portsFor = (scheduler: Scheduler, actor: Actor, parts: ActorParts): RunnerPorts => ({
   store: storeFor(scheduler, actor, parts.store),
+  access: accessFor(scheduler, actor, parts.access),
   agents: parts.agents,
   model: () => parts.model,
   exec: () => Promise.resolve(parts.exec),

@@ -34,6 +34,9 @@ export const mustBeMet: readonly string[] = [
   ...["request", "request expired", "auto-approved", "asked again", "decision came second"],
   ...["stale", "changed", "not_yours"].map((refusal) => `decision refused: ${refusal}`),
   ...["question", "answer at once", "stale answer", "plan update", "another leg"],
+  ...["fail", "delay", "stall", "crash_before", "crash_after", "lose_answer"].map((fault) => `access.may ${fault}`),
+  ...["friend steers", "friend is refused", "friend steers while dismissed", "friend meddles"],
+  ...["move", "two moves at once", "say from behind"],
   ...["unknown", "settled", "interrupted", "takeover", "redaction", "snapshot"],
 ];
 

@@ -13,6 +13,7 @@ import type { Store } from "../../store/store.ts";
 import { requestFaults } from "../request-faults.ts";
 import { approvalOracle } from "./approval-oracles.ts";
 import { answerOracle, planOracle } from "./plugin-oracles.ts";
+import { peopleOracle } from "./people-oracles.ts";
 import type { Gone } from "./redactor.ts";
 import type { Effect, Sent } from "./world.ts";
 
@@ -216,6 +217,7 @@ export const judge = async (evidence: Evidence): Promise<string[]> => {
   foldOracle(taskId, log, evidence.reducers, faults);
   answerOracle(log, faults);
   approvalOracle(log, faults);
+  peopleOracle(taskId, log, evidence.reducers, faults);
   planOracle(taskId, log, evidence.reducers, faults);
   await rowsOracle(evidence, log, faults);
   await redactionOracle(evidence, faults);

@@ -2,6 +2,7 @@
 import type { NewItem } from "../../core/items.ts";
 import type { Mode } from "../../core/events.ts";
 import type { Chance } from "./chance.ts";
+import type { PeopleDeed } from "./people-plan.ts";
 import type { Fault, FaultPlan } from "./scheduler.ts";
 import type { Scripted } from "./world.ts";
 
@@ -13,6 +14,7 @@ export type DecideHow = "both" | "correct" | "stale" | "changed" | "stranger";
 
 /** Something a person does at a time. `twice`: two front ends send it at once, under one key. */
 export type Deed =
+  | PeopleDeed
   | { readonly at: number; readonly kind: "post"; readonly item: NewItem; readonly twice: boolean }
   | { readonly at: number; readonly kind: "answer"; readonly stale: boolean }
   | { readonly at: number; readonly kind: "decide"; readonly how: DecideHow }

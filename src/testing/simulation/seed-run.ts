@@ -10,6 +10,8 @@ import type { ScenarioResult } from "./scenario.ts";
 import { answerText, questionsIn } from "./plugin-calls.ts";
 import { withApprovals } from "./approval-plan.ts";
 import { Approver, STRANGER } from "./approver.ts";
+import { Around } from "./people.ts";
+import { withPeople } from "./people-plan.ts";
 import { withPlugins } from "./plugin-plan.ts";
 import { createPlan, faultPlan, leaveNothing, type Deed, type Leave, type SeedPlan } from "./seed-plan.ts";
 import { OWNER, SimulatedSystem, type Process } from "./system.ts";
@@ -43,6 +45,7 @@ class People {
   readonly #world: World;
   readonly #plan: SeedPlan;
   readonly #kill: () => void;
+  readonly around: Around;
   #deeds = 0;
   #answers = 0;
 
@@ -52,13 +55,17 @@ class People {
     this.#plan = plan;
     this.#kill = kill;
     this.approver = new Approver(system, TASK);
+    this.around = new Around(system, TASK, (seq) => this.#accept(seq));
+  }
+
+  #accept(seq: number): void {
+    if (!this.accepted.includes(seq)) this.accepted.push(seq);
   }
 
   /** Posts; what comes after the end is answered so, and counts as not accepted. */
   async #post(item: NewItem, key: string, by = OWNER): Promise<void> {
     try {
-      const { seq } = await this.#system.store.post({ taskId: TASK, by, key, item });
-      if (!this.accepted.includes(seq)) this.accepted.push(seq);
+      this.#accept((await this.#system.post(TASK, item, key, by)).seq);
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== "ended") throw error;
     }
@@ -106,7 +113,8 @@ class People {
       if (question === undefined) return;
       if (deed.stale) this.staleAnswers += 1;
       await this.#answer(question, key);
-    } else {
+    } else if (deed.kind !== "post") await this.around.do(deed, key);
+    else {
       await Promise.all([this.#post(deed.item, key), deed.twice ? this.#post(deed.item, key) : undefined]);
     }
   }
@@ -177,6 +185,7 @@ const meet = (
     "another leg": /plan\/shown +\{turn: \d+, leg: (?!1,)\d+, begins: true/g,
   };
   for (const [name, mark] of Object.entries(marks)) count(name, [...result.log.matchAll(mark)].length);
+  for (const [name, times] of people.around.met) count(name, times);
   count("answer at once", people.answersAtOnce);
   count("stale answer", people.staleAnswers);
   for (const [name, times] of people.approver.met) count(name, times);
@@ -193,10 +202,14 @@ const traceHash = (result: Pick<ScenarioResult, "trace" | "log">): string => {
 
 /** The plan of a seed. It has a chance of its own, so that what is drawn while running does not change it. */
 export const planOf = (seed: number): SeedPlan =>
-  withApprovals(
+  withPeople(
     seed,
-    withPlugins(seed, createPlan(createChance(seed ^ 0x5eed)), createChance(seed ^ 0xa5c)),
-    createChance(seed ^ 0xdec1de),
+    withApprovals(
+      seed,
+      withPlugins(seed, createPlan(createChance(seed ^ 0x5eed)), createChance(seed ^ 0xa5c)),
+      createChance(seed ^ 0xdec1de),
+    ),
+    createChance(seed ^ 0xb0b),
   );
 
 /** Runs one seed to its end and judges it. */
@@ -234,7 +247,7 @@ export const runSeed = async (seed: number, leave: Leave = leaveNothing): Promis
   const accepted = [...people.accepted, ...approver.accepted];
   faults.push(...approver.faults);
   const evidence = { store, taskId: TASK, reducers: world.reducers, effects, sent, accepted, idempotent, gone };
-  faults.push(...(await judge(evidence)));
+  faults.push(...people.around.faults, ...(await judge(evidence)));
   const result = { faults, trace: scheduler.trace, log: await system.print(TASK), notes: system.notes };
   const snapshots = result.trace.filter(({ port }) => port === "store.putSnapshot").length;
   const row = await store.getTask({ taskId: TASK });

@@ -1,4 +1,6 @@
 // A whole perdure under the scheduler: one memory store, and processes that can be started, killed and started again.
+import type { Access } from "../../access/access.ts";
+import { openAccess } from "../../access/local/local.ts";
 import { FIRST_CHAIN, sealEvents } from "../../core/envelope.ts";
 import { decodeEvent } from "../../core/codec.ts";
 import type { EventOf, Recorded } from "../../core/events.ts";
@@ -19,6 +21,8 @@ import { createChance, type Chance } from "./chance.ts";
 import { Scheduler, type Actor, type Choose, type FaultPlan } from "./scheduler.ts";
 
 export const OWNER = "person:ada";
+/** Where a task lives until it is moved. */
+export const PLACE = "here";
 export const simulatedLimits: RunnerLimits = { ...defaultLimits, snapshotEvery: 8, storeRetryMs: 20_000 };
 
 const unavailable = (port: string): Error => {
@@ -54,6 +58,8 @@ export interface SystemOptions {
   /** Called when a process dies. */
   readonly onCrash?: (actor: Actor) => void;
   readonly limits?: Partial<RunnerLimits>;
+  /** Asked by every process; open unless given. */
+  readonly access?: Access;
   /** Picks what happens next; by chance unless given. */
   readonly choose?: Choose;
   /** Makes the store, over the given clock; the memory store unless given. */
@@ -77,11 +83,13 @@ export class SimulatedSystem {
   /** By invocation id: the inbox's last seq that the append of its ToolStarted told of. */
   readonly announced = new Map<string, number>();
   readonly #limits: RunnerLimits;
+  readonly #access: Access;
   #processes = 0;
 
   constructor(options: SystemOptions) {
     this.chance = createChance(options.seed);
     this.#limits = { ...simulatedLimits, ...options.limits };
+    this.#access = options.access ?? openAccess;
     this.scheduler = new Scheduler({
       choose: options.choose ?? ((count) => this.chance.below(count)),
       plan: options.plan ?? (() => null),
@@ -102,6 +110,7 @@ export class SimulatedSystem {
     const agent = program.agent(actor);
     const ports = portsFor(this.scheduler, actor, {
       store: this.store,
+      access: this.#access,
       agents: new Map([[agent.agent.name, agent]]),
       model: program.model(actor),
       exec: noExec,
@@ -134,7 +143,7 @@ export class SimulatedSystem {
       readonly owner?: string;
     },
   ): Promise<void> {
-    const origin = { frontEnd: "simulation", place: "here", conversation: "one", private: false };
+    const origin = { frontEnd: "simulation", place: PLACE, conversation: "one", private: false };
     const created: EventOf<"TaskCreated"> = { type: "TaskCreated", owner: OWNER, origin, root: taskId, ...event };
     const state = createState(taskId, { seq: 1, at: 0, event: created });
     await this.store.createTask({
@@ -144,8 +153,13 @@ export class SimulatedSystem {
     });
   }
 
-  post(taskId: string, item: NewItem, key = `post ${this.chance.id()}`): Promise<PostReceipt> {
-    return this.store.post({ taskId, by: OWNER, key, item });
+  post(taskId: string, item: NewItem, key = `post ${this.chance.id()}`, by = OWNER): Promise<PostReceipt> {
+    return this.store.post({ taskId, by, key, item });
+  }
+
+  /** Posts as another, past every check of a front end. Gives the inbox seq. */
+  async meddle(taskId: string, by: string, item: NewItem, key: string): Promise<number> {
+    return (await this.store.post({ taskId, by, key, item })).seq;
   }
 
   async read(taskId: string): Promise<Recorded[]> {
