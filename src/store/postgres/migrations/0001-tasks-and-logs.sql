@@ -52,6 +52,8 @@ CREATE TABLE perdure.tasks (
   attempts integer NOT NULL DEFAULT 0,
   -- The one that it was created in, until its log tells of a later one.
   epoch bigint NOT NULL,
+  -- Of a task that was imported, until its log tells of it: the time of the bundle.
+  bundle_at bigint,
   private boolean NOT NULL,
   head bytea NOT NULL,
   id text COLLATE "C" NOT NULL UNIQUE,
@@ -77,7 +79,7 @@ CREATE TABLE perdure.tasks (
   ready_at bigint GENERATED ALWAYS AS (
     CASE
       WHEN lease_until IS NOT NULL OR status = 'ended' THEN NULL
-      WHEN status <> 'waiting' OR inbox_seq > inbox_taken THEN since
+      WHEN status <> 'waiting' OR inbox_seq > inbox_taken OR (bundle_at IS NOT NULL AND outcome IS NULL) THEN since
       ELSE next_timer_at
     END
   ) STORED,
