@@ -1,6 +1,7 @@
 // One task as its owner sees it: where it stands, what it did outside, what it used, what it answered.
 import type { EventOf, Recorded } from "../core/events.ts";
 import { fold } from "../core/fold.ts";
+import { textOf } from "../core/messages.ts";
 import type { Row } from "../core/project.ts";
 import type { CoreRecord } from "../core/records.ts";
 import type { TaskState } from "../core/state.ts";
@@ -10,7 +11,7 @@ import { findTask } from "./find-task.ts";
 import { readEvents } from "./read-log.ts";
 import { openQuestions, type QuestionView } from "./questions.ts";
 import { planView, type PlanView } from "./show-plan.ts";
-import { totalUsage, type UsageTotals } from "./usage.ts";
+import { loadUsage, type TaskUsage, type UsageTotals } from "./usage.ts";
 
 /** A write or destructive call. Seqs are null until the log has the event. */
 export interface ActionView {
@@ -36,6 +37,12 @@ export interface UnknownAction {
   readonly verifiable: boolean;
 }
 
+/** Words that wait to join. `seq` is that of the event that holds them. */
+export interface QueuedView {
+  readonly seq: number;
+  readonly text: string;
+}
+
 export interface TaskView {
   readonly taskId: string;
   readonly status: TaskRow["status"];
@@ -44,11 +51,14 @@ export interface TaskView {
   readonly reason: string | null;
   /** What a failed model call or turn said went wrong, where the task stopped for that. */
   readonly problem: string | null;
-  /** The answer that the task rests on; null while it runs, or when it stopped without one. */
+  /** The answer that the task rests on; null while it runs, when it stopped without one, or where it was redacted. */
   readonly answer: string | null;
   readonly lastSeq: number;
   readonly head: string;
+  /** Its own model calls, in sum. */
   readonly usage: UsageTotals;
+  /** The same by purpose and model, and that of its child tasks. */
+  readonly usageTree: TaskUsage;
   readonly objective: string;
   readonly agent: string;
   readonly model: string;
@@ -69,6 +79,8 @@ export interface TaskView {
   } | null;
   /** Items posted and not yet taken. */
   readonly untaken: number;
+  /** What was said and has not joined the conversation yet: it waits for results, a reply, or for the turn to go on. */
+  readonly queued: readonly QueuedView[];
   readonly actions: readonly ActionView[];
   readonly unknown: readonly UnknownAction[];
   /** Open questions to a person, in the order of their calls. */
@@ -78,6 +90,7 @@ export interface TaskView {
 }
 
 const answerOf = (last: Recorded | undefined): string | null => {
+  if (last?.event.redacted === true) return null;
   if (last?.event.type === "Waiting") return last.event.detail.answer ?? null;
   return last?.event.type === "TaskEnded" ? (last.event.answer ?? null) : null;
 };
@@ -120,6 +133,9 @@ const restoredOf = (row: TaskRow, events: readonly Recorded[]): TaskView["restor
   return { backupAt: restoredFrom, isNew: row.status === "waiting" && row.reason === "restored" };
 };
 
+const queuedOf = ({ queue }: TaskState): QueuedView[] =>
+  queue.flatMap((message) => (message.role === "user" ? [{ seq: message.seq, text: textOf(message.content) }] : []));
+
 /** Codes: `not_found`, `ambiguous`, `unreadable`. */
 export const showTask = async (client: Client, idOrPrefix: string): Promise<TaskView> => {
   const { store } = client;
@@ -128,6 +144,7 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
   const events = await readEvents(store, { taskId, through: row.lastSeq });
   const state = fold(taskId, events, {});
   const rows = await store.readRows({ taskId });
+  const usageTree = await loadUsage(store, row);
   const rests = events.findLast(({ event }) => event.type !== "ExtensionRecorded");
   return {
     taskId,
@@ -139,7 +156,8 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
     answer: answerOf(rests),
     lastSeq: row.lastSeq,
     head: row.head,
-    usage: totalUsage(rows),
+    usage: usageTree.usage,
+    usageTree,
     objective: state.objective,
     agent: row.agent,
     model: state.settings.model,
@@ -153,6 +171,7 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
     held: row.held,
     restored: restoredOf(row, events),
     untaken: row.inboxSeq - row.inboxTaken,
+    queued: queuedOf(state),
     actions: rows.filter((candidate) => candidate.table === "actions").map(actionOf),
     unknown: unknownOf(state),
     questions: openQuestions(events, state),

@@ -1,6 +1,6 @@
 // perdure show: one task whole, in a page.
 import { showTask, type ActionView, type TaskView } from "../../client/show-task.ts";
-import type { UsageTotals } from "../../client/usage.ts";
+import type { TaskUsage, UsageTotals } from "../../client/usage.ts";
 import { defineCommand } from "../command.ts";
 import { restoredText, standing } from "../report.ts";
 import { openSession } from "../session.ts";
@@ -9,7 +9,7 @@ const time = (ms: number): string => new Date(ms).toISOString();
 
 const tokensText = ({ calls, unknown, input, output, cacheRead }: UsageTotals): string => {
   if (calls === unknown) return "tokens not reported";
-  const cached = cacheRead === 0 ? "" : ` and ${String(cacheRead)} from the cache`;
+  const cached = cacheRead === 0 || cacheRead === null ? "" : ` and ${String(cacheRead)} from the cache`;
   const missing = unknown === 0 ? "" : `, not reported for ${String(unknown)}`;
   return `${String(input)} tokens in${cached}, ${String(output)} out${missing}`;
 };
@@ -22,6 +22,20 @@ export const usageText = (usage: UsageTotals): string => {
     ...(calls === 0 ? [] : [tokensText(usage)]),
     ...(priceEstimate === null ? [] : [`estimated price ${priceEstimate.toFixed(4)}`]),
   ].join(", ");
+};
+
+const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+
+const ownLines = ({ usage, by }: TaskUsage): string[] => [
+  usageText(usage),
+  ...indented(by.map(({ purpose, model, usage: part }) => `${purpose}, ${model}: ${usageText(part)}`)),
+];
+
+/** A task's own calls by purpose and model, then those of its child tasks, each under the task that made it. */
+const usageLines = (tree: TaskUsage): string[] => {
+  if (tree.children.length === 0) return ownLines(tree);
+  const below = tree.children.flatMap((child) => [`child task ${child.taskId}`, ...indented(usageLines(child))]);
+  return [...ownLines(tree), ...indented(below), `with child tasks: ${usageText(tree.withChildren)}`];
 };
 
 const actionText = ({ action, name, effect, status, attempt, startedSeq }: ActionView): string => {
@@ -65,13 +79,17 @@ const page = (view: TaskView): string => {
     ...(view.restored === null ? [] : [["restored", restoredText(view.restored)] as [string, string]]),
     ...(view.claimedBy === null ? [] : [["worker", view.claimedBy] as [string, string]]),
     ...(view.untaken === 0 ? [] : [["inbox", `${String(view.untaken)} not taken`] as [string, string]]),
+    ...part(
+      "queued",
+      view.queued.map(({ text }) => text),
+    ),
     ["agent", `${view.agent}, model ${view.model}, mode ${view.mode}, on interrupt ${view.onInterrupt}`],
     ["workspace", view.workspace ?? "none"],
     ["owner", view.owner],
     ["created", time(view.createdAt)],
     ["updated", time(view.updatedAt)],
     ["log", `${String(view.lastSeq)} events, head ${view.head}`],
-    ["usage", usageText(view.usage)],
+    ...part("usage", usageLines(view.usageTree)),
     ...savedRows(view),
     ...part("actions", actions.map(actionText)),
     ...(view.answer === null ? [] : [["answer", view.answer] as [string, string]]),
