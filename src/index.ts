@@ -1,6 +1,7 @@
 // What the package `perdure` exports: how agents, tools and plugins are written down, and the types people name.
 export { ClientError, type ClientCode } from "./client/client.ts";
 export type { ListedTask } from "./client/list-tasks.ts";
+export type { EvidenceRecord, Exported, TaskEvidence, TaskExport } from "./client/export-task.ts";
 export type { ActionView, TaskView as ShownTask, UnknownAction } from "./client/show-task.ts";
 export { defineAgent, defineConfig, type AgentConfig, type Config } from "./config/config.ts";
 export type {

@@ -7,6 +7,8 @@ import { chat } from "./commands/chat.ts";
 import { check } from "./commands/check.ts";
 import { close } from "./commands/close.ts";
 import { doctor } from "./commands/doctor.ts";
+import { exportCommand } from "./commands/export.ts";
+import { importCommand } from "./commands/import.ts";
 import { init } from "./commands/init.ts";
 import { interrupt } from "./commands/interrupt.ts";
 import { log } from "./commands/log.ts";
@@ -48,6 +50,8 @@ export const commands: readonly Command[] = [
   release,
   check,
   stats,
+  exportCommand,
+  importCommand,
   backup,
   restore,
   prune,
