@@ -32,7 +32,7 @@ const ownLines = ({ usage, by }: TaskUsage): string[] => [
 ];
 
 /** A task's own calls by purpose and model, then those of its child tasks, each under the task that made it. */
-const usageLines = (tree: TaskUsage): string[] => {
+export const usageLines = (tree: TaskUsage): string[] => {
   if (tree.children.length === 0) return ownLines(tree);
   const below = tree.children.flatMap((child) => [`child task ${child.taskId}`, ...indented(usageLines(child))]);
   return [...ownLines(tree), ...indented(below), `with child tasks: ${usageText(tree.withChildren)}`];
