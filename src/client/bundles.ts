@@ -69,7 +69,8 @@ const isClosing = ({ event }: Recorded): boolean =>
 
 /** The task has closed, and its bundle has all that it did before. */
 export const hasMoved = async (client: Client, { bundle }: DatedBundle): Promise<boolean> => {
-  const { taskId, lastSeq } = bundle.row;
+  const { lastSeq } = bundle.row;
+  const { taskId } = await findTask(client, bundle.row.taskId);
   const after = await readEvents(client.store, { taskId, after: lastSeq });
   return after.at(-1)?.event.type === "TaskEnded" && after.every(isClosing);
 };
