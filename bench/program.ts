@@ -40,6 +40,8 @@ export const createProgram = async (parts: ProgramParts): Promise<Program> => {
   const { store, agent, model, snapshots = true, modelCalls } = parts;
   const version = await snapshotVersionOf(agent);
   const ports = createRunnerPorts({
+    // One principal owns all tasks of a run; what is measured is not its turn.
+    slots: { concurrency: 4, perPrincipal: 4 },
     store,
     agents: new Map([[agent.agent.name, agent]]),
     model: () => model,

@@ -1,5 +1,5 @@
 // What takes longer than a test run: `npm run test:long`, or a part of it: `-- --bugs`, `-- --seeds 50000`, `-- --files`,
-// `-- --mutants` (mutation testing of the core, claims and recovery; results are kept and only what changed runs again).
+// `-- --promises`, `-- --mutants` (mutation testing of the core, claims and recovery; results are kept and only what changed runs again).
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -10,6 +10,7 @@ const { values } = parseArgs({
     seeds: { type: "string" },
     files: { type: "boolean" },
     mutants: { type: "boolean" },
+    promises: { type: "boolean" },
   },
 });
 const everything = Object.keys(values).length === 0;
@@ -18,6 +19,7 @@ const here = import.meta.dirname;
 const parts: readonly (readonly [name: string, wanted: boolean, args: readonly string[]])[] = [
   ["seeds", values.seeds !== undefined, [join(here, "simulate.ts"), "--seeds", values.seeds ?? "50000"]],
   ["bugs put in on purpose", values.bugs === true, [join(here, "find-bugs.ts")]],
+  ["promises broken on purpose", values.promises === true, [join(here, "break-promises.ts")]],
   ["mutants", values.mutants === true, [join(here, "../node_modules/@stryker-mutator/core/bin/stryker.js"), "run"]],
   ["long tests", values.files === true, [join(here, "../node_modules/vitest/vitest.mjs"), "run", "--project", "long"]],
 ];

@@ -4,6 +4,7 @@ export type { Access, AccessRules, Allowed, Question } from "./access/access.ts"
 export { createLocalAccess, openAccess } from "./access/local/local.ts";
 export { ClientError, type ClientCode } from "./client/client.ts";
 export type { ListedTask } from "./client/list-tasks.ts";
+export type { EvidenceRecord, Exported, TaskEvidence, TaskExport } from "./client/export-task.ts";
 export type { ActionView, TaskView as ShownTask, UnknownAction } from "./client/show-task.ts";
 export { defineAgent, defineConfig, type AgentConfig, type Config } from "./config/config.ts";
 export type { ApprovalPolicy, Verdict } from "./core/approval.ts";

@@ -9,7 +9,7 @@ import type { Client } from "./client/client.ts";
 import type { Exec } from "./exec/exec.ts";
 import type { Model, Prices } from "./model/model.ts";
 import { estimatePrice } from "./model/prices.ts";
-import { ModelQueue, type SlotLimits } from "./model/queue.ts";
+import { defaultSlots, ModelQueue, type SlotLimits } from "./model/queue.ts";
 import type { PreparedAgent } from "./plugins/plugin.ts";
 import { defaultLimits, type Random, type RunnerClock, type RunnerLimits, type RunnerPorts } from "./runner/ports.ts";
 import type { Watcher } from "./runner/ports.ts";
@@ -95,7 +95,7 @@ export interface RuntimeParts {
   readonly snapshotVersions?: ReadonlyMap<string, string>;
   /** Without it, this process is a build of its own. */
   readonly build?: string;
-  readonly slots?: SlotLimits;
+  readonly slots?: Partial<SlotLimits>;
   readonly limits?: Partial<RunnerLimits>;
   readonly watcher?: Watcher;
   /** What models cost, for estimates in the log. */
@@ -116,7 +116,7 @@ export const createRunnerPorts = (parts: RuntimeParts): RunnerPorts => ({
   decompress: (bytes) => gunzipSync(bytes).toString("utf8"),
   clock: systemRunnerClock,
   random: systemRandom(),
-  slots: new ModelQueue(parts.slots ?? { concurrency: 4, perPrincipal: 4 }),
+  slots: new ModelQueue({ ...defaultSlots, ...parts.slots }),
   price: (model, tokens) => estimatePrice(parts.prices ?? {}, model, tokens),
   watcher: parts.watcher ?? {},
   limits: { ...defaultLimits, ...parts.limits },

@@ -11,6 +11,8 @@ import { close } from "./commands/close.ts";
 import { deny } from "./commands/deny.ts";
 import { collaborator } from "./commands/collaborator.ts";
 import { doctor } from "./commands/doctor.ts";
+import { exportCommand } from "./commands/export.ts";
+import { importCommand } from "./commands/import.ts";
 import { handoff } from "./commands/handoff.ts";
 import { init } from "./commands/init.ts";
 import { interrupt } from "./commands/interrupt.ts";
@@ -60,6 +62,8 @@ export const commands: readonly Command[] = [
   release,
   check,
   stats,
+  exportCommand,
+  importCommand,
   backup,
   restore,
   prune,

@@ -98,7 +98,7 @@ const restoredLine = ({ taskId, restored }: TaskView): string =>
 
 /** Words that wait for the results of open calls, or for the turn to go on. */
 const queuedLines = ({ queued }: TaskView): string[] =>
-  queued.length === 0 ? [] : [`queued until then: ${queued.map((words) => JSON.stringify(words)).join(", ")}`];
+  queued.length === 0 ? [] : [`queued until then: ${queued.map(({ text }) => JSON.stringify(text)).join(", ")}`];
 
 /** What a person should know of where the task stands, and the commands that lead on. */
 export const standing = (view: TaskView, again: Session["again"]): string[] => {

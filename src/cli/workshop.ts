@@ -2,7 +2,9 @@
 import { hostname } from "node:os";
 import { createLocalExec } from "../exec/local/local.ts";
 import { noExec } from "../exec/none/none.ts";
+import type { Config } from "../config/config.ts";
 import { createModelNames } from "../library/model-names.ts";
+import type { SlotLimits } from "../model/queue.ts";
 import type { RunnerPorts, Watcher } from "../runner/ports.ts";
 import { createRunnerPorts } from "../runtime.ts";
 import type { Store, TaskRow } from "../store/store.ts";
@@ -24,6 +26,11 @@ export interface Workshop {
   ports(store: Store, watcher: Watcher): RunnerPorts;
   readonly host: string;
 }
+
+const slotsOf = ({ modelConcurrency, modelConcurrencyPerPrincipal }: Config): Partial<SlotLimits> => ({
+  ...(modelConcurrency === undefined ? {} : { concurrency: modelConcurrency }),
+  ...(modelConcurrencyPerPrincipal === undefined ? {} : { perPrincipal: modelConcurrencyPerPrincipal }),
+});
 
 const need = (requirement: string): string => {
   const [kind = "", name = ""] = requirement.split(":");
@@ -67,6 +74,7 @@ export const openWorkshop = async (
           ...(settings.snapshotEvery === undefined ? {} : { snapshotEvery: settings.snapshotEvery }),
         },
         prices: loaded.config.prices ?? {},
+        slots: slotsOf(loaded.config),
         watcher,
       }),
   };

@@ -38,7 +38,11 @@ const readTogether = async (store: Store, taskId: string): Promise<Stored> => {
   throw new StoreError("unavailable", `task ${taskId} is too busy to be checked; check it while it waits`);
 };
 
-const rebuild = (taskId: string, entries: readonly Envelope[]): { state: TaskState; rows: readonly Row[] } => {
+/** The state of a log, and the projection rows that it gives. Throws CodecError, and for a log that does not fold. */
+export const rebuild = (
+  taskId: string,
+  entries: readonly Envelope[],
+): { readonly state: TaskState; readonly rows: readonly Row[] } => {
   const rows: Row[] = [];
   let state: TaskState | undefined;
   for (const { seq, at, type, body } of entries) {

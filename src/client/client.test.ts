@@ -318,6 +318,14 @@ test("list gives the asker's newest, with their objectives", async () => {
   expect(listed.map(({ objective }) => objective)).toEqual(["three", "two"]);
 });
 
+test("list gives ten unless told, and nobody else's", async () => {
+  const { alice, bob } = createWorld();
+  for (let n = 0; n < 12; n += 1) await createTask(n === 11 ? bob : alice, { ...request, taskId: `t${String(n)}` });
+  expect((await listTasks(alice)).map(({ row }) => row.taskId)).toEqual(
+    [10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((n) => `t${String(n)}`),
+  );
+});
+
 test("follow gives events as they come, and ends with the task", async () => {
   const { alice, work } = createWorld();
   const { taskId } = await createTask(alice, request);

@@ -18,6 +18,14 @@ const decode = (taskId: string, { seq, at, type, body }: Entry): Recorded => {
   }
 };
 
+/** An event of the log, and its time (ms). */
+export interface At {
+  readonly seq: number;
+  readonly at: number;
+}
+
+export const placeOf = ({ seq, at }: Recorded): At => ({ seq, at });
+
 /** Events with `after` < seq <= `through`, in order. Throws `unreadable`, naming the seq. */
 export const readEvents = async (
   store: Pick<Store, "read">,

@@ -12,7 +12,7 @@ import { findTask } from "./find-task.ts";
 import { readEvents } from "./read-log.ts";
 import { openQuestions, type QuestionView } from "./questions.ts";
 import { planView, type PlanView } from "./show-plan.ts";
-import { totalUsage, type UsageTotals } from "./usage.ts";
+import { loadUsage, type TaskUsage, type UsageTotals } from "./usage.ts";
 
 /** A write or destructive call. Seqs are null until the log has the event. */
 export interface ActionView {
@@ -38,6 +38,12 @@ export interface UnknownAction {
   readonly verifiable: boolean;
 }
 
+/** Words that wait to join. `seq` is that of the event that holds them. */
+export interface QueuedView {
+  readonly seq: number;
+  readonly text: string;
+}
+
 export interface TaskView {
   readonly taskId: string;
   readonly status: TaskRow["status"];
@@ -46,11 +52,14 @@ export interface TaskView {
   readonly reason: string | null;
   /** What a failed model call or turn said went wrong, where the task stopped for that. */
   readonly problem: string | null;
-  /** The answer that the task rests on; null while it runs, or when it stopped without one. */
+  /** The answer that the task rests on; null while it runs, when it stopped without one, or where it was redacted. */
   readonly answer: string | null;
   readonly lastSeq: number;
   readonly head: string;
+  /** Its own model calls, in sum. */
   readonly usage: UsageTotals;
+  /** The same by purpose and model, and that of its child tasks. */
+  readonly usageTree: TaskUsage;
   readonly objective: string;
   readonly agent: string;
   readonly model: string;
@@ -77,8 +86,8 @@ export interface TaskView {
   } | null;
   /** Items posted and not yet taken. */
   readonly untaken: number;
-  /** What people said that waits for the results of open calls, or for the turn to go on. */
-  readonly queued: readonly string[];
+  /** What was said and has not joined the conversation yet: it waits for results, a reply, or for the turn to go on. */
+  readonly queued: readonly QueuedView[];
   readonly actions: readonly ActionView[];
   readonly unknown: readonly UnknownAction[];
   /** Requests that wait for a decision, in the order of their calls. */
@@ -92,6 +101,7 @@ export interface TaskView {
 }
 
 const answerOf = (last: Recorded | undefined): string | null => {
+  if (last?.event.redacted === true) return null;
   if (last?.event.type === "Waiting") return last.event.detail.answer ?? null;
   return last?.event.type === "TaskEnded" ? (last.event.answer ?? null) : null;
 };
@@ -126,10 +136,11 @@ const unknownOf = (state: TaskState): UnknownAction[] =>
     }));
 
 /** People's words only: what plugins have to say waits too, and is not theirs. */
-const queuedOf = (events: readonly Recorded[], { queue }: TaskState): string[] =>
+/** What people said; plugins' words wait there too. */
+const queuedOf = (events: readonly Recorded[], { queue }: TaskState): QueuedView[] =>
   queue.flatMap((message) => {
     if (message.role !== "user" || events[message.seq - 1]?.event.type !== "InputTaken") return [];
-    return [textOf(message.content)];
+    return [{ seq: message.seq, text: textOf(message.content) }];
   });
 
 const restoredOf = (row: TaskRow, events: readonly Recorded[]): TaskView["restored"] => {
@@ -149,6 +160,7 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
   const events = await readEvents(store, { taskId, through: row.lastSeq });
   const state = fold(taskId, events, {});
   const rows = await store.readRows({ taskId });
+  const usageTree = await loadUsage(store, row);
   const rests = events.findLast(({ event }) => event.type !== "ExtensionRecorded");
   return {
     taskId,
@@ -160,7 +172,8 @@ export const showTask = async (client: Client, idOrPrefix: string): Promise<Task
     answer: answerOf(rests),
     lastSeq: row.lastSeq,
     head: row.head,
-    usage: totalUsage(rows),
+    usage: usageTree.usage,
+    usageTree,
     objective: state.objective,
     agent: row.agent,
     model: state.settings.model,

@@ -2,26 +2,12 @@
 import type { Row } from "../core/project.ts";
 import type { Store, StoreStats, TaskRow } from "../store/store.ts";
 import { everyTask } from "./every-task.ts";
-import { totalUsage, type UsageTotals } from "./usage.ts";
-
-export interface UsageOf {
-  readonly purpose: string;
-  readonly model: string;
-  readonly usage: UsageTotals;
-}
+import { usageBy, type UsageOf } from "./usage.ts";
 
 export interface Stats extends StoreStats {
   readonly statuses: Readonly<Record<TaskRow["status"], number>>;
   readonly usage: readonly UsageOf[];
 }
-
-const byPurposeAndModel = (rows: readonly Row[]): UsageOf[] => {
-  const groups = Map.groupBy(rows, ({ set }) => JSON.stringify([set?.["purpose"], set?.["model"]]));
-  return [...groups].map(([name, group]) => {
-    const [purpose = "", model = ""] = JSON.parse(name) as string[];
-    return { purpose, model, usage: totalUsage(group) };
-  });
-};
 
 export const loadStats = async (store: Store): Promise<Stats> => {
   const statuses = { ready: 0, running: 0, waiting: 0, ended: 0 };
@@ -30,5 +16,5 @@ export const loadStats = async (store: Store): Promise<Stats> => {
     statuses[status] += 1;
     rows.push(...(await store.readRows({ taskId, table: "usage" })));
   }
-  return { ...(await store.stats()), statuses, usage: byPurposeAndModel(rows) };
+  return { ...(await store.stats()), statuses, usage: usageBy(rows) };
 };

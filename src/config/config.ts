@@ -37,6 +37,10 @@ export interface Config {
   readonly models?: Readonly<Record<string, Model>>;
   /** Prices per million tokens, by model, for estimates in the log. */
   readonly prices?: Prices;
+  /** Model calls at once in one process. Default 4. */
+  readonly modelConcurrency?: number;
+  /** Of these, for one principal at the most. Default 1. */
+  readonly modelConcurrencyPerPrincipal?: number;
   /** Keys and addresses of models by name, such as ANTHROPIC_API_KEY; without it, the environment's. */
   readonly secret?: (name: string) => string | undefined | Promise<string | undefined>;
   /** The same for every agent, beside its own: the strictest counts. */
@@ -146,6 +150,8 @@ const configSchema = Compile(
       model: optional(Type.String({ minLength: 1 })),
       models: optional(Type.Record(Type.String(), Type.Object({}))),
       prices: optional(Type.Record(Type.String(), priceSchema)),
+      modelConcurrency: optional(Type.Integer({ minimum: 1 })),
+      modelConcurrencyPerPrincipal: optional(Type.Integer({ minimum: 1 })),
       secret: optional(Type.Unsafe<unknown>({})),
       approvals: optional(approvalSchema),
       db: optional(Type.String({ minLength: 1 })),

@@ -69,7 +69,8 @@ export interface RuntimeOptions {
   /** `import.meta.url` of the module that defines the agents: another text of it, or of what it imports, is another build. */
   readonly module?: string;
   readonly limits?: Partial<RunnerLimits>;
-  readonly modelSlots?: SlotLimits;
+  /** Model calls at once in this process (4), and of these for one principal (1). */
+  readonly modelSlots?: Partial<SlotLimits>;
   /** Told what an operator should know: a lease lost, a task held, a turn that failed. */
   readonly note?: Watcher["note"];
 }

@@ -8,6 +8,7 @@ import {
   type DecisionReceipt,
 } from "../client/approvals.ts";
 import type { Client } from "../client/client.ts";
+import { exportTask, type Exported } from "../client/export-task.ts";
 import { post } from "../client/post.ts";
 import { followLog, readLog } from "../client/read-log.ts";
 import { showTask, type TaskView } from "../client/show-task.ts";
@@ -98,6 +99,8 @@ export interface Task {
 
   /** Where it stands: status, answer, actions, usage. */
   show(): Promise<TaskView>;
+  /** All that it has been, for its owner to keep: words, actions, approvals, usage, and results with their sources. */
+  export(): Promise<Exported>;
   /** What stands in the log after `after`. */
   events(options?: Pick<FollowOptions, "after">): Promise<readonly Recorded[]>;
   /** Events as they are committed, each once and in order, from any process; ends with the task, or with the signal. */
@@ -202,6 +205,7 @@ export const createTaskHandle = (client: Client, feed: DeltaFeed, taskId: string
       send({ type: "Handoff", origin: { frontEnd, place, conversation, private: true } }),
     reconfigure: (settings, options) => send({ type: "Reconfigure", settings }, options),
     show: () => showTask(client, taskId),
+    export: () => exportTask(client, taskId),
     events: ({ after = 0 } = {}) => readLog(client, taskId, after),
     follow: ({ after = 0, signal = never() } = {}) => followUntil(client, taskId, after, signal),
     stream: ({ after = 0, signal = never() } = {}) => streamParts(client, feed, taskId, { after, signal }),

@@ -7,14 +7,36 @@ export interface SlotLimits {
   readonly perPrincipal: number;
 }
 
-interface Waiting {
+export const defaultSlots: SlotLimits = { concurrency: 4, perPrincipal: 1 };
+
+/** Who asks for a slot, for which task. Nobody waits for what is done in the background. */
+export interface SlotRequest {
   readonly principal: string;
+  readonly taskId: string;
+  readonly background: boolean;
+}
+
+export interface QueueLoad {
+  readonly limit: number;
+  /** Calls with a slot, calls that wait for one, and how many had to wait so far. */
+  readonly taken: number;
+  readonly waiting: number;
+  readonly waited: number;
+  /** Those whose calls wait, in the order in which they asked. */
+  readonly waitingTasks: readonly string[];
+}
+
+interface Waiting {
+  readonly request: SlotRequest;
   readonly take: () => void;
 }
 
-/** Gives slots in the order in which they were asked for, passing over principals that have all of theirs. */
+/**
+ * Gives slots to foreground calls first, then to background ones, of either in the order in which they were asked for,
+ * passing over principals that have all of theirs.
+ */
 export class ModelQueue {
-  readonly #limits: SlotLimits;
+  #limits: SlotLimits;
   readonly #held = new Map<string, number>();
   #total = 0;
   readonly #waiting: Waiting[] = [];
@@ -24,22 +46,27 @@ export class ModelQueue {
     this.#limits = limits;
   }
 
-  /** Calls with a slot, calls that wait for one, and how many had to wait so far. */
-  load(): { readonly limit: number; readonly taken: number; readonly waiting: number; readonly waited: number } {
+  load(): QueueLoad {
     return {
       limit: this.#limits.concurrency,
       taken: this.#total,
       waiting: this.#waiting.length,
       waited: this.#waited,
+      waitingTasks: this.#waiting.map(({ request }) => request.taskId),
     };
   }
 
+  /** From now on. Calls that have a slot keep it: with less capacity the next ones wait until enough of them are done. */
+  setLimits(limits: SlotLimits): void {
+    this.#limits = limits;
+    this.#grant();
+  }
+
   /** A slot at once, or null. The slot is what gives it back; giving it back twice changes nothing. */
-  tryAcquire(principal: string): (() => void) | null {
-    const held = this.#held.get(principal) ?? 0;
-    if (this.#total >= this.#limits.concurrency || held >= this.#limits.perPrincipal) return null;
+  tryAcquire({ principal }: SlotRequest): (() => void) | null {
+    if (!this.#isFree(principal)) return null;
     this.#total += 1;
-    this.#held.set(principal, held + 1);
+    this.#held.set(principal, this.#heldBy(principal) + 1);
     let given = false;
     return () => {
       if (given) return;
@@ -49,17 +76,18 @@ export class ModelQueue {
   }
 
   /** Waits for a slot. Aborting removes the call from the queue and rejects with the signal's reason. */
-  acquire(principal: string, signal: AbortSignal): Promise<() => void> {
-    signal.throwIfAborted();
-    const free = this.tryAcquire(principal);
+  acquire(request: SlotRequest, signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    const free = this.tryAcquire(request);
     if (free !== null) return Promise.resolve(free);
     return new Promise((resolve, reject) => {
       const entry: Waiting = {
-        principal,
+        request,
         take: () => {
           signal.removeEventListener("abort", leave);
-          const slot = this.tryAcquire(principal);
-          if (slot !== null) resolve(slot);
+          const slot = this.tryAcquire(request);
+          if (slot === null) throw new Error("a slot that was free is taken");
+          resolve(slot);
         },
       };
       const leave = (): void => {
@@ -73,12 +101,32 @@ export class ModelQueue {
     });
   }
 
+  #heldBy(principal: string): number {
+    return this.#held.get(principal) ?? 0;
+  }
+
+  #isFree(principal: string): boolean {
+    return this.#total < this.#limits.concurrency && this.#heldBy(principal) < this.#limits.perPrincipal;
+  }
+
+  /** The next that may have a slot; undefined when there is none, or none is free. */
+  #next(): Waiting | undefined {
+    const free = this.#waiting.filter(({ request }) => this.#isFree(request.principal));
+    return free.find(({ request }) => !request.background) ?? free[0];
+  }
+
+  #grant(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      next.take();
+    }
+  }
+
   #release(principal: string): void {
     this.#total -= 1;
-    const held = (this.#held.get(principal) ?? 1) - 1;
+    const held = this.#heldBy(principal) - 1;
     if (held === 0) this.#held.delete(principal);
     else this.#held.set(principal, held);
-    const next = this.#waiting.findIndex((entry) => (this.#held.get(entry.principal) ?? 0) < this.#limits.perPrincipal);
-    if (next >= 0) this.#waiting.splice(next, 1)[0]?.take();
+    this.#grant();
   }
 }

@@ -515,8 +515,8 @@ describe("the slots for model calls", () => {
     let asked = 0;
     const slots = {
       tryAcquire: () => null,
-      load: () => ({ limit: 0, taken: 0, waiting: 0, waited: 0 }),
-      acquire: (_: string, signal: AbortSignal): Promise<() => void> => {
+      load: () => ({ limit: 0, taken: 0, waiting: 0, waited: 0, waitingTasks: [] }),
+      acquire: (_: unknown, signal: AbortSignal): Promise<() => void> => {
         asked += 1;
         const aborted = new Promise<never>((__, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason as Error));

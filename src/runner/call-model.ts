@@ -171,12 +171,14 @@ const waitBackOff = async (run: Run, notBefore: number): Promise<boolean> => {
 
 /** A slot for the call; what is pending commits first when none is free. Null when something else came first. */
 const slotFor = async (run: Run): Promise<(() => void) | null> => {
-  const { owner } = stateOf(run);
-  const free = run.ports.slots.tryAcquire(owner);
+  const { taskId, owner: principal, settings } = stateOf(run);
+  // A task that yields to all others is one that nobody sits and waits for.
+  const request = { principal, taskId, background: (settings.priority ?? 0) < 0 };
+  const free = run.ports.slots.tryAcquire(request);
   if (free !== null) return free;
   if (!(await commitBeforeWait(run))) return null;
   try {
-    return await run.ports.slots.acquire(owner, AbortSignal.any([run.watch.control, run.stop, run.lease.lost]));
+    return await run.ports.slots.acquire(request, AbortSignal.any([run.watch.control, run.stop, run.lease.lost]));
   } catch {
     run.lease.lost.throwIfAborted();
     return null;

@@ -32,15 +32,24 @@ export interface SlotLoad {
   /** Calls that wait for a slot now, and how many had to since the process began. */
   readonly waiting: number;
   readonly waited: number;
+  /** The tasks whose calls wait. */
+  readonly waitingTasks: readonly string[];
+}
+
+/** A call of this task, which counts for its owner. Nobody waits for what is done in the background. */
+export interface SlotRequest {
+  readonly principal: string;
+  readonly taskId: string;
+  readonly background: boolean;
 }
 
 /** The slots for model calls of a process. */
 export interface ModelSlots {
   load(): SlotLoad;
   /** A slot at once, or null when none is free. */
-  tryAcquire(principal: string): (() => void) | null;
+  tryAcquire(request: SlotRequest): (() => void) | null;
   /** Waits for a slot, foreground before background; rejects with the signal's reason when aborted. */
-  acquire(principal: string, signal: AbortSignal): Promise<() => void>;
+  acquire(request: SlotRequest, signal: AbortSignal): Promise<() => void>;
 }
 
 /** What viewers in this process may watch; none of it is durable. */

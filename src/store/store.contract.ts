@@ -2945,6 +2945,38 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect((await rowOf(log)).revision).toBeGreaterThan(revision);
       });
 
+      it("tells the claim of an import that is a backup, until an append tells the log", async () => {
+        const { bundle } = await lived();
+        const bundleAt = clock.wall() - 5;
+        const params = { ...taking(bundle), bundleAt };
+        await store.importTask(params);
+        const log = { ...params, seq: 4, chain: bundle.entries[3]?.chain as Uint8Array };
+        expect((await rowOf(log)).restoredFrom).toBe(bundleAt);
+        const claim = await hold(log);
+        expect(claim.restoredFrom).toBe(bundleAt);
+        await append(log, claim, [told("a")], { epoch: claim.epoch });
+        expect((await rowOf(log)).restoredFrom).toBeNull();
+        expect((await rowOf(await take(bundle))).restoredFrom).toBeNull();
+        expect(await findings(log)).toEqual([]);
+      });
+
+      it("makes an import that is a backup ready where its turn may have gone on, and no other", async () => {
+        const { bundle } = await lived();
+        const ready: Record<string, boolean> = {};
+        const standing: Record<string, Partial<TaskColumns>> = {
+          running: RUNNING,
+          asking: { ...WAITING, waitingOn: "answer", outcome: null },
+          rested: { ...WAITING, outcome: "completed" },
+          ended: ENDED,
+        };
+        for (const [name, columns] of Object.entries(standing)) {
+          const params = { ...taking(bundle, columns), bundleAt: clock.wall() };
+          await store.importTask({ ...params, rows: [] });
+          ready[name] = (await store.claim(claiming({ taskId: params.taskId }))) !== null;
+        }
+        expect(ready).toEqual({ running: true, asking: true, rested: false, ended: false });
+      });
+
       it("refuses a task id that is taken", async () => {
         const { log, bundle } = await lived();
         const before = await rowOf(log);
@@ -2977,6 +3009,12 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
           },
           redactions: { redactions: [] },
           head: { row: { ...bundle.row, head: toHex(third.chain) } },
+          time: change(3, ({ at }) => ({ at: at + 0.5 })),
+          "no time": change(3, () => ({ at: NaN })),
+          "time of no number": change(3, () => ({ at: "1" as unknown as number })),
+          "time before time": change(1, () => ({ at: -1 })),
+          inbox: { row: { ...bundle.row, inboxSeq: 1.5 } },
+          revision: { row: { ...bundle.row, revision: 0.5 } },
           definition: { definitions: [{ hash: definition.hash, text: "{}" }] },
         };
         for (const [what, change] of Object.entries(tampered)) {

@@ -180,7 +180,7 @@ export interface Claim {
   /** The store's: raised by each restore. A task is created in the epoch of its time. */
   readonly epoch: number;
   /** The store was restored from a backup since the epoch that the task is in: the time of that backup (store's clock, ms),
-   * of several the earliest. Null where the log has told of it, or there is nothing to tell. */
+   * of several the earliest; or the task was imported from a bundle, which is a backup of it alone. Null where the log has told of it, or there is nothing to tell. */
   readonly restoredFrom: number | null;
   readonly revision: number;
   readonly secret: Uint8Array;
@@ -435,14 +435,16 @@ export interface Store {
   exportTask(params: { readonly taskId: string }): Promise<Bundle>;
 
   /** Takes a bundle as a new task under `taskId`, verified (chain, digests, redactions, definitions), with a new secret, a
-   * higher revision and no inbox, whose seqs go on after the bundle's. Codes: `conflict` (id taken), `damaged` (it does not
-   * verify). */
+   * higher revision and no inbox, whose seqs go on after the bundle's. With `bundleAt` (ms) the bundle is a backup of that
+   * time: `restoredFrom` tells of it, and a turn that may have gone on is ready at once, to pause. Codes: `conflict` (id
+   * taken), `damaged` (it does not verify). */
   importTask(params: {
     readonly taskId: string;
     readonly bundle: Bundle;
     readonly secret: Uint8Array;
     readonly columns: TaskColumns;
     readonly rows: readonly Row[];
+    readonly bundleAt?: number;
   }): Promise<void>;
 
   /** The store's own consistency (pages, foreign rows, counters). Logs are checked by `client/check.ts`. */

@@ -20,6 +20,8 @@ export interface WorkerMetrics {
 /** A task that runs now. `since`: the store's clock (ms) at the claim. */
 export type RunningTask = Pick<Claim, "taskId" | "agent" | "fence" | "attempts"> & {
   readonly since: number;
+  /** It has nothing to do until a slot for a model call comes free. */
+  readonly waitsForSlot: boolean;
 };
 
 export interface WorkerStatus {
@@ -28,7 +30,7 @@ export interface WorkerStatus {
   readonly concurrency: number;
   readonly running: readonly RunningTask[];
   readonly metrics: WorkerMetrics;
-  readonly modelCalls: SlotLoad;
+  readonly modelCalls: Omit<SlotLoad, "waitingTasks">;
   /** For how long the task has been ready that has been so longest, of those that this worker may claim (ms); 0 when there is
    * none, null when the store cannot be asked. It grows while this worker is full, or too slow. */
   readonly lagMs: number | null;

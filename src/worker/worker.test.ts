@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ModelQueue } from "../model/queue.ts";
 import type { Value } from "../core/project.ts";
 import type { Tool } from "../plugins/plugin.ts";
 import { StoreError, type Store } from "../store/store.ts";
@@ -187,6 +188,20 @@ describe("the status of a worker", () => {
     expect(idle).toMatchObject({ running: [], lagMs: 0, metrics: { claims: 2, ends: { parked: 2 }, renewalsLost: 0 } });
     await settled(harness, worker.stop());
     expect((await statusOf(harness, worker)).state).toBe("stopped");
+  });
+
+  it("says of a task that it waits for a slot for its model call", async () => {
+    const slots = new ModelQueue({ concurrency: 1, perPrincipal: 1 });
+    const slot = slots.tryAcquire({ principal: "local:other", taskId: "other", background: false });
+    const harness = await createHarness({ ports: { slots }, script: ["Hello."] });
+    const { worker } = harness.start();
+    await harness.until(() => slots.load().waiting === 1);
+    const waiting = await statusOf(harness, worker);
+    expect(waiting.running).toMatchObject([{ taskId: TASK, waitsForSlot: true }]);
+    expect(waiting.modelCalls).toEqual({ limit: 1, taken: 1, waiting: 1, waited: 1 });
+    slot?.();
+    await harness.rest();
+    expect(slots.load()).toMatchObject({ taken: 0, waiting: 0, waitingTasks: [] });
   });
 
   it("counts renewals that were confirmed, refused and not answered, and claims that failed", async () => {

@@ -101,13 +101,14 @@ class Pool {
     const state = this.over ? "stopped" : this.stopping.signal.aborted ? "stopping" : "working";
     const { name, concurrency, queues } = this.#options;
     const { build, slots } = this.#ports;
+    const { waitingTasks, ...modelCalls } = slots.load();
     const running = [...this.#runs.keys()].map(({ taskId, agent, fence, attempts, now: since }) => {
-      return { taskId, agent, fence, attempts, since };
+      return { taskId, agent, fence, attempts, since, waitsForSlot: waitingTasks.includes(taskId) };
     });
     const serving = { offers: this.#offers, build, ...(queues === undefined ? {} : { queues }) };
     const metrics = { ...this.#counts, ends: { ...this.#counts.ends } };
     const lagMs = await lagOf(this.#ports, serving);
-    return { name, state, concurrency, running, metrics, modelCalls: slots.load(), lagMs };
+    return { name, state, concurrency, running, metrics, modelCalls, lagMs };
   }
 
   claimFailed(): void {

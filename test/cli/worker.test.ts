@@ -176,7 +176,10 @@ const die = defineTool({
     return new Promise(() => undefined);
   },
 });
-export default defineConfig({ agents: [defineAgent({ name: "deadly", tools: [die] })] });
+export default defineConfig({
+  agents: [defineAgent({ name: "deadly", tools: [die] })],
+  modelConcurrencyPerPrincipal: 2,
+});
 `;
 
 test("a task that kills its worker is held after five deaths; other tasks go on", async () => {

@@ -1,7 +1,7 @@
 // perdure show: one task whole, in a page.
 import type { ApprovalView } from "../../client/approvals.ts";
 import { showTask, type ActionView, type TaskView } from "../../client/show-task.ts";
-import type { UsageTotals } from "../../client/usage.ts";
+import type { TaskUsage, UsageTotals } from "../../client/usage.ts";
 import { defineCommand } from "../command.ts";
 import { restoredText, standing } from "../report.ts";
 import { openSession } from "../session.ts";
@@ -10,7 +10,7 @@ const time = (ms: number): string => new Date(ms).toISOString();
 
 const tokensText = ({ calls, unknown, input, output, cacheRead }: UsageTotals): string => {
   if (calls === unknown) return "tokens not reported";
-  const cached = cacheRead === 0 ? "" : ` and ${String(cacheRead)} from the cache`;
+  const cached = cacheRead === 0 || cacheRead === null ? "" : ` and ${String(cacheRead)} from the cache`;
   const missing = unknown === 0 ? "" : `, not reported for ${String(unknown)}`;
   return `${String(input)} tokens in${cached}, ${String(output)} out${missing}`;
 };
@@ -23,6 +23,20 @@ export const usageText = (usage: UsageTotals): string => {
     ...(calls === 0 ? [] : [tokensText(usage)]),
     ...(priceEstimate === null ? [] : [`estimated price ${priceEstimate.toFixed(4)}`]),
   ].join(", ");
+};
+
+const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+
+const ownLines = ({ usage, by }: TaskUsage): string[] => [
+  usageText(usage),
+  ...indented(by.map(({ purpose, model, usage: part }) => `${purpose}, ${model}: ${usageText(part)}`)),
+];
+
+/** A task's own calls by purpose and model, then those of its child tasks, each under the task that made it. */
+export const usageLines = (tree: TaskUsage): string[] => {
+  if (tree.children.length === 0) return ownLines(tree);
+  const below = tree.children.flatMap((child) => [`child task ${child.taskId}`, ...indented(usageLines(child))]);
+  return [...ownLines(tree), ...indented(below), `with child tasks: ${usageText(tree.withChildren)}`];
 };
 
 const actionText = ({ action, name, effect, status, attempt, startedSeq }: ActionView): string => {
@@ -77,7 +91,7 @@ const page = (view: TaskView): string => {
     ...(view.untaken === 0 ? [] : [["inbox", `${String(view.untaken)} not taken`] as [string, string]]),
     ...part(
       "queued",
-      view.queued.map((words) => JSON.stringify(words)),
+      view.queued.map(({ text }) => JSON.stringify(text)),
     ),
     ["agent", `${view.agent}, model ${view.model}, mode ${view.mode}, on interrupt ${view.onInterrupt}`],
     ...(view.autoApprove ? [["approvals", "automatic: nothing is asked"] as [string, string]] : []),
@@ -89,7 +103,7 @@ const page = (view: TaskView): string => {
     ["created", time(view.createdAt)],
     ["updated", time(view.updatedAt)],
     ["log", `${String(view.lastSeq)} events, head ${view.head}`],
-    ["usage", usageText(view.usage)],
+    ...part("usage", usageLines(view.usageTree)),
     ...savedRows(view),
     ...part("asked", view.approvals.map(approvalText)),
     ...part("actions", actions.map(actionText)),

@@ -52,7 +52,7 @@ export const append = (state: State, params: AppendParams): AppendReceipt => {
   );
   task.columns = { ...task.columns, ...structuredClone(params.columns) };
   applyRows(task, params.rows);
-  if (params.epoch !== undefined) task.epoch = params.epoch;
+  if (params.epoch !== undefined) Object.assign(task, { epoch: params.epoch, bundleAt: null });
   if (params.taken !== undefined) consume(task, params.taken);
   storeDefinitions(state, task, params.definitions ?? []);
   if (params.drafts.some((draft) => draft.type === "TaskEnded")) endTask(task);

@@ -1,5 +1,5 @@
 // Tasks whole, out of a store and into one. What comes in is verified before anything is kept.
-import { checkBundle } from "../check-bundle.ts";
+import { checkBundle, mayHaveGoneOn } from "../check-bundle.ts";
 import type { Bundle, Store } from "../store.ts";
 import { getDefinitions, storeDefinitions } from "./definitions.ts";
 import { getFile, listFiles, putFile } from "./files.ts";
@@ -26,7 +26,7 @@ export const exportTask = (state: State, taskId: string): Bundle => {
 };
 
 export const importTask = (state: State, params: Parameters<Store["importTask"]>[0]): void => {
-  const { taskId, bundle, secret, columns, rows } = params;
+  const { taskId, bundle, secret, columns, rows, bundleAt = null } = params;
   const made = newTask(state, { taskId, secret, columns });
   checkBundle(bundle);
   const { row, entries, redactions, definitions, files } = bundle;
@@ -34,6 +34,7 @@ export const importTask = (state: State, params: Parameters<Store["importTask"]>
     ...made,
     createdAt: entries[0]?.at ?? made.createdAt,
     createdSeq: entries.length,
+    bundleAt,
     ended: columns.status === "ended",
     // Hashes in the log were made under the old secret: another revision tells that they no longer compare.
     revision: row.revision + 1,
@@ -44,7 +45,8 @@ export const importTask = (state: State, params: Parameters<Store["importTask"]>
   };
   storeEvents(state, task, entries);
   applyRows(task, rows);
-  task.readyAt = readyFrom(task, nowOf(state));
+  const now = nowOf(state);
+  task.readyAt = bundleAt !== null && mayHaveGoneOn(columns) ? now : readyFrom(task, now);
   storeDefinitions(state, task, definitions);
   state.tasks.set(taskId, task);
   for (const file of files) putFile(state, taskId, file);

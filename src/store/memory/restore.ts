@@ -3,10 +3,12 @@ import { FENCES_OF_AN_EPOCH } from "../backup.ts";
 import { readyFrom } from "./inbox.ts";
 import { nowOf, type State, type StoredTask } from "./state.ts";
 
-/** The time of the earliest backup that the task's log does not tell of; null if there is none, or the task has ended. */
+/** The time of the earliest backup that the task's log does not tell of, a bundle being one; null if there is none, or the
+ * task has ended. */
 export const restoredFrom = (state: State, task: StoredTask): number | null => {
   if (task.ended) return null;
   const untold = [...state.restores].filter(([epoch]) => epoch > task.epoch).map(([, backupAt]) => backupAt);
+  if (task.bundleAt !== null) untold.push(task.bundleAt);
   return untold.length === 0 ? null : Math.min(...untold);
 };
 

@@ -54,6 +54,8 @@ export interface StoredTask {
   readonly createdSeq: number;
   /** Of its creation, or of the restore that its log tells of last. */
   epoch: number;
+  /** Of a task that was imported, until its log tells of it: the time of the bundle. */
+  bundleAt: number | null;
   columns: TaskColumns;
   updatedAt: number;
   ended: boolean;

@@ -25,6 +25,7 @@ export const newTask = (
     createdAt: now,
     createdSeq: 0,
     epoch: state.epoch,
+    bundleAt: null,
     columns: structuredClone(columns),
     updatedAt: now,
     ended: false,

@@ -60,7 +60,7 @@ const appendWithChildren = (connection: Connection, params: AppendParams): Promi
   });
 };
 
-const COME_INTO = "UPDATE perdure.tasks SET epoch = $2, untold = false WHERE id = $1";
+const COME_INTO = "UPDATE perdure.tasks SET epoch = $2, bundle_at = NULL, untold = false WHERE id = $1";
 
 /** Once for each task that is told of a restore. */
 const appendInEpoch = (connection: Connection, params: AppendParams, epoch: number): Promise<AppendReceipt> =>

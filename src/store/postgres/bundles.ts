@@ -70,12 +70,12 @@ const insertLog = async (
 const ADD = `SELECT perdure.add_task($1::text, NULL, $2::jsonb, $3::bytea, $4::bigint, $5::integer, $6::bytea) AS task`;
 
 const SETTLE = `UPDATE perdure.tasks SET updated_at = $2, redactions = $3, revision = $4, inbox_seq = $5, inbox_taken = $5,
-    next_timer_at = perdure.next_timer($1), since = coalesce(($6::bigint[])[1], perdure.clock_ms())
+    next_timer_at = perdure.next_timer($1), bundle_at = $6::bigint, untold = $6::bigint IS NOT NULL AND outcome IS NULL, since = coalesce(($7::bigint[])[1], perdure.clock_ms())
   WHERE task = $1`;
 
 /** Codes: `conflict`, `forgotten`, `damaged`. */
 export const importTask = (connection: Connection, params: Parameters<Store["importTask"]>[0]): Promise<void> => {
-  const { taskId, bundle, secret, columns } = params;
+  const { taskId, bundle, secret, columns, bundleAt = null } = params;
   return connection.write(async (session) => {
     const gone = await session.first("SELECT FROM perdure.forgotten WHERE id = $1", encodeText(taskId));
     if (gone !== undefined) throw new StoreError("forgotten", `task ${taskId} was forgotten`);
@@ -98,7 +98,7 @@ export const importTask = (connection: Connection, params: Parameters<Store["imp
     for (const file of bundle.files) await writeFile(connection, session, { task, id: taskId }, file);
     // Hashes in the log were made under the old secret: another revision tells that they no longer compare. Inbox seqs go
     // on, so that what the log has taken is never taken for something seen of the new inbox.
-    const settled = [last.at, bundle.redactions.length, row.revision + 1, row.inboxSeq];
+    const settled = [last.at, bundle.redactions.length, row.revision + 1, row.inboxSeq, bundleAt];
     await session.rows(SETTLE, task, ...settled, connection.clock);
   });
 };

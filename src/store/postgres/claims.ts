@@ -36,7 +36,7 @@ const LOAD = `WITH t AS MATERIALIZED (SELECT * FROM perdure.tasks WHERE task = $
   SELECT ${String(TASK)} AS what, last_seq AS seq, revision::bigint AS at, 0::smallint AS type, json_build_object(
     'chain', encode(head, 'hex'), 'secret', (SELECT encode(secret, 'hex') FROM perdure.secrets WHERE task = $1),
     'epoch', place.epoch, 'version', version, 'inbox_seq', inbox_seq,
-    'restored', (SELECT min(backup_at) FROM perdure.restores r WHERE r.epoch > t.epoch),
+    'restored', least(t.bundle_at, (SELECT min(backup_at) FROM perdure.restores r WHERE r.epoch > t.epoch)),
     'holds', (SELECT count FROM perdure.holds WHERE task = $1 AND build = $3))::text AS body FROM t, perdure.place
   UNION ALL SELECT ${String(SNAPSHOT)}, seq, revision, 0, encode(bytes, 'base64') FROM s
   UNION ALL SELECT ${String(ITEM)}, seq, at, 0, json_build_object('due_at', due_at, 'by', by, 'key', key, 'body', body)::text

@@ -75,7 +75,8 @@ interface Shown {
 
 /** `$1` is `p_clock`. */
 const SHOWN = `SELECT t.*, l.queue, array_to_json(l.requires) AS requires, h.build, h.reason AS why, h.at AS held_at, h.count,
-    (SELECT min(backup_at) FROM perdure.restores r WHERE r.epoch > t.epoch AND NOT t.is_over) AS restored,
+    CASE WHEN NOT t.is_over THEN least(t.bundle_at, (SELECT min(backup_at) FROM perdure.restores r
+      WHERE r.epoch > t.epoch)) END AS restored,
     CASE WHEN t.lease_until > coalesce(($1::bigint[])[2], perdure.clock_ms()) THEN t.claimed_by END AS holder
   FROM perdure.tasks t JOIN perdure.lanes l ON l.lane = t.lane
   LEFT JOIN LATERAL (SELECT build, reason, at, count FROM perdure.holds WHERE holds.task = t.task AND count > 0

@@ -64,7 +64,7 @@ const changesOf = (connection: Connection, row: Guarded, params: AppendParams, a
   const last = drafts.at(-1);
   if (last === undefined) throw new Error("an append without drafts passed its guard");
   const changes: Changes = { lastSeq: last.seq, head: last.chain, updatedAt: at };
-  if (params.epoch !== undefined) changes["epoch"] = params.epoch;
+  if (params.epoch !== undefined) Object.assign(changes, { epoch: params.epoch, bundleAt: null });
   if (taken > row.inboxTaken) changes["inboxTaken"] = taken;
   const timersChanged = endsTask(params) || params.rows.some(({ table }) => table === "timers");
   if (timersChanged) changes["nextTimerAt"] = nextTimer(connection, row.task);

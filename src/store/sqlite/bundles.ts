@@ -1,5 +1,5 @@
 // Tasks whole, out of a store and into one. What comes in is verified before anything is kept.
-import { checkBundle } from "../check-bundle.ts";
+import { checkBundle, mayHaveGoneOn } from "../check-bundle.ts";
 import type { Bundle, Store } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { insertTask, requireNew } from "./creation.ts";
@@ -42,7 +42,7 @@ const insertLog = (connection: Connection, log: LogOf, { entries, redactions }: 
 
 /** Codes: `conflict`, `forgotten`, `damaged`. */
 export const importTask = (connection: Connection, params: Parameters<Store["importTask"]>[0], now: number): void => {
-  const { taskId, bundle, secret, columns } = params;
+  const { taskId, bundle, secret, columns, bundleAt = null } = params;
   requireNew(connection, taskId);
   checkBundle(bundle);
   const { row, entries } = bundle;
@@ -65,6 +65,8 @@ export const importTask = (connection: Connection, params: Parameters<Store["imp
     inboxSeq: row.inboxSeq,
     inboxTaken: row.inboxSeq,
     nextTimerAt: nextTimer(connection, task),
+    bundleAt,
   });
-  changeTask(connection, task, { readyAt: readyFrom(requireTask(connection, taskId), now) });
+  const ready = bundleAt !== null && mayHaveGoneOn(columns) ? now : readyFrom(requireTask(connection, taskId), now);
+  changeTask(connection, task, { readyAt: ready });
 };

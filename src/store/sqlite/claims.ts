@@ -102,7 +102,7 @@ export const load = (connection: Connection, taken: Taken, params: ClaimParams):
     ...taken,
     ...{ agent, revision, lastSeq, chain: head, snapshot },
     epoch: epochOf(connection),
-    restoredFrom: restoredFrom(connection, row.epoch),
+    restoredFrom: restoredFrom(connection, row.task),
     holds: holdsOf(connection, row.task, params.build),
     secret: secretOf(connection, row.task),
     entries: readEntries(connection, row, { after: snapshot?.seq }),

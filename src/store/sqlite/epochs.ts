@@ -8,13 +8,14 @@ export const epochOf = (connection: Connection): number => {
   return place.epoch;
 };
 
-/** The time of the earliest backup of the restores since `epoch`, as an expression. */
-export const RESTORED_FROM = "(SELECT min(backupAt) FROM restores WHERE restores.epoch > tasks.epoch)";
+/** The time of the earliest backup that the task's log does not tell of, a bundle being one; as an expression. */
+export const RESTORED_FROM = `(SELECT min(backupAt) FROM (
+  SELECT backupAt FROM restores WHERE restores.epoch > tasks.epoch UNION ALL SELECT tasks.bundleAt))`;
 
-/** The same for a task in this epoch; null if there was none. */
-export const restoredFrom = (connection: Connection, epoch: number): number | null => {
-  const sql = "SELECT min(backupAt) AS backupAt FROM restores WHERE epoch > ?";
-  return connection.get<{ backupAt: number | null }>(sql, epoch)?.backupAt ?? null;
+/** The same for one task; null if there is none. */
+export const restoredFrom = (connection: Connection, task: number): number | null => {
+  const sql = `SELECT ${RESTORED_FROM} AS backupAt FROM tasks WHERE task = ?`;
+  return connection.get<{ backupAt: number | null }>(sql, task)?.backupAt ?? null;
 };
 
 /**

@@ -59,6 +59,8 @@ CREATE TABLE perdure.tasks (
   attempts integer NOT NULL DEFAULT 0,
   -- The one that it was created in, until its log tells of a later one.
   epoch bigint NOT NULL,
+  -- Of a task that was imported, until its log tells of it: the time of the bundle.
+  bundle_at bigint,
   private boolean NOT NULL,
   -- Its turn may have gone on after the backup that it was restored from, and its log does not tell of that yet.
   untold boolean NOT NULL DEFAULT false,
