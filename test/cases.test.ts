@@ -7,6 +7,7 @@ import { text, textOf } from "../src/core/messages.ts";
 import { ModelError, type Model, type ModelPart } from "../src/model/model.ts";
 import type { Plugin, Tool } from "../src/plugins/plugin.ts";
 import { at, before, both } from "../src/testing/fault-plans.ts";
+import { decisionOn, pendingRequests } from "../src/testing/decide.ts";
 import * as log from "../src/testing/given.ts";
 import { TASK, createHarness, runHarness, toolOf, type Harness } from "../src/testing/harness.ts";
 import { requestFaults } from "../src/testing/request-faults.ts";
@@ -218,31 +219,82 @@ describe("resume and approvals", () => {
     expect((await harness.row()).outcome).toBe("completed");
   });
 
-  test("case-14: a yes is exactly one run, a no exactly one denial, also when processes die", async () => {
-    const request = { requestId: "r1", callId: "c6_0", inputHash: "h", definition: "d", decides: "person:ada" };
-    for (const decision of ["approved", "denied"] as const) {
-      const harness = await createHarness({
-        tools: [toolOf("look", "write")],
-        plan: at("store.append", "crash_before", 1),
-        checks: false,
-      });
-      await asked(
-        harness,
-        log.core("approval_requested", request),
-        log.waiting("approval"),
-        {
-          type: "InputTaken",
-          items: [log.item("Signal", { name: "decided" }, { seq: 2, key: "d" }) as Item],
-          through: 1,
-        },
-        log.core("approval_settled", { requestId: "r1", callId: "c6_0", decision, by: "person:ada" }),
-      );
-      harness.start();
+  const askTool = toolOf("drop", "destructive", { approval: "ask" });
+
+  /** What waits for a decision; the task asks about what the script calls. */
+  const requestsOf = (harness: Harness) => pendingRequests(harness.store, TASK);
+
+  test("case-10: of parallel requests each decision reaches its call, and what is finished never runs again", async () => {
+    const harness = await runHarness({
+      tools: [askTool, toolOf("look", "read")],
+      script: [[call("drop", { n: 0 }), call("look"), call("drop", { n: 2 }), call("drop", { n: 2 })], "So be it."],
+    });
+    const requests = await requestsOf(harness);
+    expect(new Set(requests.map(({ requestId }) => requestId)).size).toBe(3);
+    for (const [index, decision] of [
+      [2, "approve"],
+      [0, "deny"],
+      [1, "approve"],
+    ] as const) {
+      const request = requests[index];
+      if (request === undefined) throw new Error("three are asked");
+      await harness.post(decisionOn(request, decision));
       await harness.rest();
-      expect(harness.ran).toHaveLength(decision === "approved" ? 1 : 0);
-      expect(await statusesOf(harness)).toEqual({ c6_0: decision === "approved" ? "ok" : "denied" });
-      expect((await harness.log()).match(/approval_requested/g)).toHaveLength(1);
     }
+    expect(harness.ran.map(({ callId }) => callId)).toEqual(["c6_1", "c6_3", "c6_2"]);
+    expect(await statusesOf(harness)).toEqual({ c6_0: "denied", c6_1: "ok", c6_2: "ok", c6_3: "ok" });
+  });
+
+  test("case-12: a request outlives every process, with its id; whoever decides needs none", async () => {
+    const harness = await runHarness({ tools: [askTool], script: [[call("drop")], "So be it."] });
+    const [request] = await requestsOf(harness);
+    for (const { actor } of harness.processes.slice()) harness.system.scheduler.crash(actor);
+    await harness.rest();
+    expect(await requestsOf(harness)).toEqual([request]);
+    for (const { worker, actor } of harness.processes) if (actor.alive) await worker.stop();
+    if (request === undefined) throw new Error("one is asked");
+    expect(await harness.post(decisionOn(request, "approve"))).toMatchObject({ duplicate: false });
+    harness.start();
+    await harness.rest();
+    expect(await statusesOf(harness)).toEqual({ c6_0: "ok" });
+  });
+
+  test("case-14: a yes is exactly one run, a no exactly one denial, also when processes die", async () => {
+    for (const decision of ["approve", "deny"] as const) {
+      for (let nth = 1; nth <= 6; nth += 1) {
+        const harness = await runHarness({
+          // What a crash leaves of the run itself is looked up: it is not run again.
+          tools: [toolOf("drop", "destructive", { approval: "ask", verify: async () => "done" })],
+          script: [[call("drop")], "So be it."],
+          plan: both(at("store.append", "crash_before", nth), at("store.release", "crash_after", 1)),
+        });
+        const [request] = await requestsOf(harness);
+        if (request === undefined) throw new Error("one is asked");
+        await harness.post(decisionOn(request, decision));
+        await harness.rest();
+        expect(harness.ran).toHaveLength(decision === "approve" ? 1 : 0);
+        expect(Object.values(await statusesOf(harness))).toEqual([decision === "approve" ? "ok" : "denied"]);
+        expect((await harness.log()).match(/approval_requested/g)).toHaveLength(1);
+      }
+    }
+  });
+
+  test("case-15: a late decision hits no newer request, and is told the state of its own", async () => {
+    const harness = await runHarness({ tools: [askTool], script: [[call("drop")], [call("drop")], "So be it."] });
+    const [first] = await requestsOf(harness);
+    if (first === undefined) throw new Error("one is asked");
+    await harness.post({ type: "Steer", text: "once more" });
+    await harness.rest();
+    const [second] = await requestsOf(harness);
+    expect(second?.requestId).not.toBe(first.requestId);
+    await expect(harness.post(decisionOn(first, "approve"))).rejects.toMatchObject({
+      ...{ code: "conflict", refusal: "settled", state: "cancelled" },
+    });
+    const renamed = decisionOn({ requestId: second?.requestId ?? "", inputHash: "of another" }, "approve");
+    await expect(harness.post(renamed)).rejects.toMatchObject({ refusal: "changed", state: "pending" });
+    await harness.rest();
+    expect(harness.ran).toEqual([]);
+    expect(await requestsOf(harness)).toEqual([second]);
   });
 
   test("case-46: what is said in mid-turn is no answer to a question that came later", async () => {

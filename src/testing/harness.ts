@@ -1,7 +1,6 @@
 // One task, run by real workers over the memory store, with a scripted model and virtual time: for tests that compare the
 // printed log. Whatever a test loads is checked when the test ends: chain, projections, folds from snapshots, requests.
 import { expect, onTestFinished } from "vitest";
-import type { ApprovalPolicy } from "../core/approval.ts";
 import { printLog } from "../core/print.ts";
 import { fold } from "../core/fold.ts";
 import type { Event, EventType, Recorded } from "../core/events.ts";
@@ -48,7 +47,7 @@ export interface Code {
   readonly plugins?: readonly Plugin[];
   readonly script?: Script;
   readonly system?: string;
-  readonly approvals?: ApprovalPolicy;
+  readonly approvals?: NonNullable<Agent["approvals"]>;
 }
 
 export interface HarnessOptions extends Code {
@@ -326,8 +325,7 @@ const prepare = (options: HarnessOptions): Promise<PreparedAgent> => {
       system,
       settings: { model: "script" },
       mode,
-      onInterrupt: options.onInterrupt ?? "continue",
-      ...(options.approvals === undefined ? {} : { approvals: options.approvals }),
+      ...{ onInterrupt: options.onInterrupt ?? "continue", approvals: options.approvals ?? {} },
       plugins: [{ name: "test", version: "1", tools, records }, ...plugins],
     },
     { build: "harness" },
@@ -364,6 +362,5 @@ export const createHarness = async (options: HarnessOptions): Promise<Harness> =
 export const runHarness = async (options: HarnessOptions): Promise<Harness> => {
   const harness = await createHarness(options);
   harness.start();
-  await harness.rest();
-  return harness;
+  return harness.rest().then(() => harness);
 };
