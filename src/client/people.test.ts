@@ -451,7 +451,7 @@ describe("what waits", () => {
     await harness.rest();
     await say(owner, { type: "Say", text: "by the way" });
     await harness.rest();
-    expect(await showTask(owner, TASK)).toMatchObject({ waitingOn: "answer", queued: ["by the way"] });
+    expect(await showTask(owner, TASK)).toMatchObject({ waitingOn: "answer", queued: [{ text: "by the way" }] });
     expect(harness.sent).toHaveLength(1);
     await say(owner, { type: "Answer", question: "c6_0", text: "42" });
     await harness.rest();
@@ -513,7 +513,7 @@ describe("a correction that cannot be saved", () => {
     const corrections = createCorrections();
     const all = await world({
       ports: { corrections },
-      plan: before("store.append", 2, async () => {
+      plan: before("store.append", 1, async () => {
         const client = failing(all.harness, corrections, "unavailable");
         await refused(all.say(client, steer("not to him")), "unavailable", "is not accepted");
       }),
@@ -534,7 +534,7 @@ describe("a correction that cannot be saved", () => {
   test("leaves a call that is announced by then undispatched, and the others for the resume", async () => {
     const corrections = createCorrections();
     // With the append that announces the call.
-    const plan = before("store.append", 3, () => corrections.unsaved(TASK));
+    const plan = before("store.append", 2, () => corrections.unsaved(TASK));
     const { harness, owner, say } = await world({ ports: { corrections }, plan });
     harness.start();
     await harness.rest();

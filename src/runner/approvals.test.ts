@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ApprovalPolicy } from "../core/approval.ts";
 import type { NewItem } from "../core/items.ts";
 import type { Plugin } from "../plugins/plugin.ts";
+import { before } from "../testing/fault-plans.ts";
 import { call } from "../testing/given.ts";
 import { decisionOn, pendingRequests, type Decision, type PendingRequest } from "../testing/decide.ts";
 import { createHarness, TASK, toolOf, type Harness, type HarnessOptions } from "../testing/harness.ts";
@@ -62,10 +63,7 @@ describe("a request", () => {
   });
 
   it("keeps its id and its hash through crashes, and is made once", async () => {
-    for (const [nth, kind] of [1, 2, 3, 4].flatMap((n) => [
-      [n, "crash_before"] as const,
-      [n, "crash_after"] as const,
-    ])) {
+    for (const [nth, kind] of [1, 2, 3].flatMap((n) => [[n, "crash_before"] as const, [n, "crash_after"] as const])) {
       let appends = 0;
       const harness = await asking({
         plan: ({ port }) => (port === "store.append" && (appends += 1) === nth ? kind : null),
@@ -409,13 +407,18 @@ describe("a collaborator's correction", () => {
     tools: [toolOf("drop", "destructive"), toolOf("look", "read")],
     settings: { autoApprove: true },
     plugins: [hooked(({ name }) => (name === "drop" ? { verdict: "ask", decides: OTHER } : { verdict: "allow" }))],
-    script: ["Hello.", [call("look"), call("drop", { name: "a" })], "One.", [call("drop", { name: "a" })], "Two."],
+    script: [[call("look")], [call("drop", { name: "a" })], "One.", [call("drop", { name: "a" })], "Two."],
   };
 
   it("makes the owner decide on every later change, whatever else allows it, also after a resume", async () => {
-    const harness = await resting(options);
-    await post(harness, { type: "Steer", text: "rather drop a" }, OTHER);
-    expect(harness.ran.map(({ name }) => name)).toEqual(["look"]);
+    const harness: Harness = await createHarness({
+      ...options,
+      plan: before("store.append", 2, () => harness.post({ type: "Steer", text: "rather drop a" }, OTHER)),
+    });
+    await harness.post({ type: "Collaborate", principal: OTHER, change: "add" });
+    harness.start();
+    await harness.rest();
+    expect(harness.ran).toEqual([]);
     const request = await only(harness);
     expect(request.decides).toBe(OWNER);
     await expect(harness.post(decisionOn(request, "approve"), OTHER)).rejects.toMatchObject({ refusal: "not_yours" });
@@ -424,7 +427,7 @@ describe("a collaborator's correction", () => {
     await post(harness, { type: "Say", text: "go on" });
     expect((await only(harness)).decides).toBe(OWNER);
     await decide(harness, "approve");
-    expect(harness.ran.map(({ name }) => name)).toEqual(["look", "drop"]);
+    expect(harness.ran.map(({ name }) => name)).toEqual(["drop"]);
   });
 });
 
