@@ -88,20 +88,26 @@ const where: { readonly [K in keyof typeof bodies]: () => Step[] } = {
 };
 
 describe("what only the owner may ask", () => {
-  test.each(Object.keys(bodies) as (keyof typeof bodies)[])("%s is passed over when another asks it", (type) => {
-    const body = type === "Answer" ? { question: "c5_1", text: "x" } : bodies[type];
-    for (const [by, heard] of [
-      [OWNER, true],
-      [FRIEND, false],
-      [STRANGER, false],
-    ] as const) {
-      expect(changes(where[type](), item(type, body as never, { by })), by).toBe(heard);
-    }
-  });
+  test.each(Object.keys(bodies) as (keyof typeof bodies)[])(
+    "%s is refused to another, and then passed over",
+    (type) => {
+      const body = type === "Answer" ? { question: "c5_1", text: "x" } : bodies[type];
+      const log = where[type]();
+      const asked = item(type, body as never);
+      const state = fold("t", logOf(...log), {});
+      expect(refusalFor(state, asked)).toBeNull();
+      expect(changes(log, asked)).toBe(true);
+      for (const by of [FRIEND, STRANGER]) {
+        expect(refusalFor(state, { ...asked, by }), by).toBe("not_owner");
+        expect(changes(log, { ...asked, by, refused: "not_owner" }), by).toBe(false);
+      }
+    },
+  );
 
   test("is asked by the kernel's policies too", () => {
-    expect(changes(completed(), item("Close", {}, { by: "core:core" }))).toBe(true);
-    expect(changes(completed(), item("Close", {}, { by: "corex:core" }))).toBe(false);
+    const state = fold("t", logOf(...completed()), {});
+    for (const by of ["core", "core:core"]) expect(refusalFor(state, item("Close", {}, { by }))).toBeNull();
+    expect(refusalFor(state, item("Close", {}, { by: "corex:core" }))).toBe("not_owner");
   });
 
   test("are Handoff and Collaborate too, whose records the runner writes for nobody else", () => {

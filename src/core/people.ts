@@ -1,5 +1,5 @@
-// Who may ask what of a task, from its state alone. The fold passes over what somebody may not ask; the runner, which also
-// asks the access port, writes the reason on the item.
+// Who may ask what of a task, from its state alone. The runner, which also asks the access port, writes on an item that it takes
+// why it does nothing; the fold passes over it.
 import type { Item, ItemOf, ItemType } from "./items.ts";
 import { isRunning, type TaskState } from "./state.ts";
 
@@ -57,8 +57,13 @@ export const refusalFor = (state: TaskState, item: Item): Refusal | null => {
   return item.type === "Handoff" ? handoffRefusal(state) : null;
 };
 
-/** Whether the fold lets a taken item do anything. A collaborator corrects work that goes on, and begins none. */
+/**
+ * Whether the fold lets a taken item do anything. Whoever took it has written on it what its poster may not ask; logs of before
+ * have nothing written, and fold as they did. A correction is judged here once more: a collaborator corrects work that goes on,
+ * and begins none.
+ */
 export const isHeard = (state: TaskState, item: Item): boolean => {
-  if (item.refused !== undefined || refusalFor(state, item) !== null) return false;
-  return item.type !== "Steer" || item.by === state.owner || isRunning(state);
+  if (item.refused !== undefined) return false;
+  if (item.type !== "Steer" || item.by === state.owner) return true;
+  return refusalFor(state, item) === null && isRunning(state);
 };
