@@ -131,7 +131,8 @@ describe("what only the owner may ask", () => {
 });
 
 describe("a correction", () => {
-  const heard = (log: readonly Step[], by: string) => changes(log, steer("rather so", by));
+  const refusal = (log: readonly Step[], by: string) =>
+    refusalFor(fold("t", logOf(...log), {}), steer("rather so", by));
 
   test("of a collaborator calls off, joins, and is remembered for good", () => {
     given(...working(), taken(steer("rather so", FRIEND))).then((state) => {
@@ -147,25 +148,24 @@ describe("a correction", () => {
     });
   });
 
-  test("of the owner is not", () => {
+  test("of the owner is not, and is refused nowhere", () => {
     given(...working(), taken(steer("rather so"))).then((state) => {
       expect(state.steeredByOther).toBeUndefined();
     });
+    for (const log of [working(), working(true), completed(), paused()]) expect(refusal(log, OWNER)).toBeNull();
   });
 
-  test("of anybody else is passed over, also of one who was a collaborator", () => {
-    expect(heard(working(), FRIEND)).toBe(true);
-    expect(heard(working(), STRANGER)).toBe(false);
-    expect(heard([...begun(), core("collaborator", { principal: FRIEND, change: "remove", by: OWNER })], FRIEND)).toBe(
-      false,
-    );
+  test("of anybody else is refused, also of one who was a collaborator", () => {
+    expect(refusal(working(), FRIEND)).toBeNull();
+    expect(refusal(working(), STRANGER)).toBe("not_collaborator");
+    const dismissed = core("collaborator", { principal: FRIEND, change: "remove", by: OWNER });
+    expect(refusal([...begun(), dismissed], FRIEND)).toBe("not_collaborator");
   });
 
-  test("of a collaborator is passed over in a private task, and where nothing runs", () => {
-    expect(heard(working(true), FRIEND)).toBe(false);
-    expect(heard(completed(), FRIEND)).toBe(false);
-    expect(heard(paused(), FRIEND)).toBe(false);
-    expect(heard(completed(), OWNER)).toBe(true);
+  test("of a collaborator is refused in a private task, and where nothing runs", () => {
+    expect(refusal(working(true), FRIEND)).toBe("private");
+    expect(refusal(completed(), FRIEND)).toBe("at_rest");
+    expect(refusal(paused(), FRIEND)).toBe("at_rest");
   });
 
   test("that was refused when it was taken adds nothing, whoever posted it", () => {
