@@ -481,7 +481,7 @@ test("an approval whose call is corrected away is settled with it: nobody is ask
   await harness.write(
     core("prompts", { identity: agent.identity, system: agent.system, parts: [] }),
     core("plugins", { pins: [...pins], tools: [...tools.values()].map(({ entry }) => entry) }),
-    { type: "InputTaken", items: [words("do it", { seq: 1, key: "objective" })], through: 1 },
+    { type: "InputTaken", items: [words("do it", { seq: 1, key: "objective", by: OWNER })], through: 1 },
     called(),
     replied([call("send")]),
     core("approval_requested", asks),

@@ -2,7 +2,6 @@
 import type { EventOf } from "./events.ts";
 import { controlItems, type Item, type ItemOf } from "./items.ts";
 import { GAP, isBlank, text, textOf, type Content, type Message } from "./messages.ts";
-import { isHeard } from "./people.ts";
 import { asksForReply, isOpen, isRunning, type Arrival, type Call, type Stopping, type TaskState } from "./state.ts";
 
 /** What the model is told when a turn goes on with nothing new said. Part of the request format. */
@@ -184,7 +183,7 @@ const signal = (state: TaskState, item: ItemOf<"Signal">): void => {
 };
 
 const take = (state: TaskState, seq: number, item: Item): void => {
-  if (!isHeard(state, item)) return undefined;
+  if (item.refused !== undefined) return undefined;
   switch (item.type) {
     case "Say":
       return say(state, seq, item);

@@ -88,20 +88,26 @@ const where: { readonly [K in keyof typeof bodies]: () => Step[] } = {
 };
 
 describe("what only the owner may ask", () => {
-  test.each(Object.keys(bodies) as (keyof typeof bodies)[])("%s is passed over when another asks it", (type) => {
-    const body = type === "Answer" ? { question: "c5_1", text: "x" } : bodies[type];
-    for (const [by, heard] of [
-      [OWNER, true],
-      [FRIEND, false],
-      [STRANGER, false],
-    ] as const) {
-      expect(changes(where[type](), item(type, body as never, { by })), by).toBe(heard);
-    }
-  });
+  test.each(Object.keys(bodies) as (keyof typeof bodies)[])(
+    "%s is refused to another, and then passed over",
+    (type) => {
+      const body = type === "Answer" ? { question: "c5_1", text: "x" } : bodies[type];
+      const log = where[type]();
+      const asked = item(type, body as never);
+      const state = fold("t", logOf(...log), {});
+      expect(refusalFor(state, asked)).toBeNull();
+      expect(changes(log, asked)).toBe(true);
+      for (const by of [FRIEND, STRANGER]) {
+        expect(refusalFor(state, { ...asked, by }), by).toBe("not_owner");
+        expect(changes(log, { ...asked, by, refused: "not_owner" }), by).toBe(false);
+      }
+    },
+  );
 
   test("is asked by the kernel's policies too", () => {
-    expect(changes(completed(), item("Close", {}, { by: "core:core" }))).toBe(true);
-    expect(changes(completed(), item("Close", {}, { by: "corex:core" }))).toBe(false);
+    const state = fold("t", logOf(...completed()), {});
+    for (const by of ["core", "core:core"]) expect(refusalFor(state, item("Close", {}, { by }))).toBeNull();
+    expect(refusalFor(state, item("Close", {}, { by: "corex:core" }))).toBe("not_owner");
   });
 
   test("are Handoff and Collaborate too, whose records the runner writes for nobody else", () => {
@@ -125,7 +131,8 @@ describe("what only the owner may ask", () => {
 });
 
 describe("a correction", () => {
-  const heard = (log: readonly Step[], by: string) => changes(log, steer("rather so", by));
+  const refusal = (log: readonly Step[], by: string) =>
+    refusalFor(fold("t", logOf(...log), {}), steer("rather so", by));
 
   test("of a collaborator calls off, joins, and is remembered for good", () => {
     given(...working(), taken(steer("rather so", FRIEND))).then((state) => {
@@ -141,25 +148,24 @@ describe("a correction", () => {
     });
   });
 
-  test("of the owner is not", () => {
+  test("of the owner is not, and is refused nowhere", () => {
     given(...working(), taken(steer("rather so"))).then((state) => {
       expect(state.steeredByOther).toBeUndefined();
     });
+    for (const log of [working(), working(true), completed(), paused()]) expect(refusal(log, OWNER)).toBeNull();
   });
 
-  test("of anybody else is passed over, also of one who was a collaborator", () => {
-    expect(heard(working(), FRIEND)).toBe(true);
-    expect(heard(working(), STRANGER)).toBe(false);
-    expect(heard([...begun(), core("collaborator", { principal: FRIEND, change: "remove", by: OWNER })], FRIEND)).toBe(
-      false,
-    );
+  test("of anybody else is refused, also of one who was a collaborator", () => {
+    expect(refusal(working(), FRIEND)).toBeNull();
+    expect(refusal(working(), STRANGER)).toBe("not_collaborator");
+    const dismissed = core("collaborator", { principal: FRIEND, change: "remove", by: OWNER });
+    expect(refusal([...begun(), dismissed], FRIEND)).toBe("not_collaborator");
   });
 
-  test("of a collaborator is passed over in a private task, and where nothing runs", () => {
-    expect(heard(working(true), FRIEND)).toBe(false);
-    expect(heard(completed(), FRIEND)).toBe(false);
-    expect(heard(paused(), FRIEND)).toBe(false);
-    expect(heard(completed(), OWNER)).toBe(true);
+  test("of a collaborator is refused in a private task, and where nothing runs", () => {
+    expect(refusal(working(true), FRIEND)).toBe("private");
+    expect(refusal(completed(), FRIEND)).toBe("at_rest");
+    expect(refusal(paused(), FRIEND)).toBe("at_rest");
   });
 
   test("that was refused when it was taken adds nothing, whoever posted it", () => {

@@ -1,5 +1,5 @@
-// Who may ask what of a task, from its state alone. The fold passes over what somebody may not ask; the runner, which also
-// asks the access port, writes the reason on the item.
+// Who may ask what of a task, from its state alone. The runner, which also asks the access port, writes on an item that it takes
+// why it does nothing; the fold passes over what is so marked. In logs of before nothing is: they fold as they did.
 import type { Item, ItemOf, ItemType } from "./items.ts";
 import { isRunning, type TaskState } from "./state.ts";
 
@@ -7,13 +7,15 @@ import { isRunning, type TaskState } from "./state.ts";
  * Why an item that was taken does nothing, in a word. The last two are what the access port said, and on no state.
  *
  * - `not_owner`: only the owner may ask that.
- * - `not_collaborator`, `private`: the poster of a correction is no collaborator, or the task takes none any more.
+ * - `not_collaborator`, `private`, `at_rest`: the poster of a correction is no collaborator, or the task takes none (any more);
+ *   or nothing runs that could be corrected: a collaborator begins no turn.
  * - `unknown_action`, `approval_pending`, `family`: a task in that state, or with a parent or a child, cannot be moved.
  */
 export type Refusal =
   | "not_owner"
   | "not_collaborator"
   | "private"
+  | "at_rest"
   | "unknown_action"
   | "approval_pending"
   | "family"
@@ -29,10 +31,11 @@ const ownersAlone: ReadonlySet<ItemType> = new Set<ItemType>([
 /** The kernel asks as `core`, and its policies as `core:…`. */
 const isKernel = (by: string): boolean => by === "core" || by.startsWith("core:");
 
-/** A collaborator steers a public task. */
+/** A collaborator steers a public task while its turn runs. */
 const steerRefusal = (state: TaskState, by: string): Refusal | null => {
   if (state.origin.private) return "private";
-  return state.collaborators.includes(by) ? null : "not_collaborator";
+  if (!state.collaborators.includes(by)) return "not_collaborator";
+  return isRunning(state) ? null : "at_rest";
 };
 
 const collaborateRefusal = (state: TaskState, { change }: ItemOf<"Collaborate">): Refusal | null =>
@@ -55,10 +58,4 @@ export const refusalFor = (state: TaskState, item: Item): Refusal | null => {
   if (!owns && ownersAlone.has(item.type)) return "not_owner";
   if (item.type === "Collaborate") return collaborateRefusal(state, item);
   return item.type === "Handoff" ? handoffRefusal(state) : null;
-};
-
-/** Whether the fold lets a taken item do anything. A collaborator corrects work that goes on, and begins none. */
-export const isHeard = (state: TaskState, item: Item): boolean => {
-  if (item.refused !== undefined || refusalFor(state, item) !== null) return false;
-  return item.type !== "Steer" || item.by === state.owner || isRunning(state);
 };

@@ -12,13 +12,19 @@ import { stateOf, type Run } from "./run.ts";
 /** After these the task has other people or another place: what follows is judged by that. */
 const changesPeople = (item: Item): boolean => item.type === "Collaborate" || item.type === "Handoff";
 
-/** The items in pieces, each up to one that changes who may ask what. */
-export const inPieces = (items: readonly Item[]): Item[][] => {
-  const pieces: Item[][] = [[]];
-  items.forEach((item, index) => {
+/**
+ * The items in pieces: each up to one that changes who may ask what, and others' corrections apart, which are judged by the turn
+ * that the items before them left.
+ */
+export const inPieces = (items: readonly Item[], owner: string): Item[][] => {
+  const steers = (item: Item): boolean => item.type === "Steer" && item.by !== owner;
+  const pieces: Item[][] = [];
+  let last: Item | undefined;
+  for (const item of items) {
+    if (last === undefined || changesPeople(last) || steers(item) !== steers(last)) pieces.push([]);
     pieces.at(-1)?.push(item);
-    if (changesPeople(item) && index < items.length - 1) pieces.push([]);
-  });
+    last = item;
+  }
   return pieces;
 };
 

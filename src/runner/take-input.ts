@@ -42,7 +42,7 @@ const configRecords = (run: Run, items: readonly Item[]): Event[] =>
 
 /** Folds what is taken in pieces, so that each item meets the people and the place that those before it left. */
 const addPieces = async (run: Run, items: readonly Item[], through: number): Promise<void> => {
-  const pieces = inPieces(items);
+  const pieces = inPieces(items, stateOf(run).owner);
   for (const [index, piece] of pieces.entries()) {
     const taken = await judged(run, piece);
     const last = taken.at(-1);

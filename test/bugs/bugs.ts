@@ -156,8 +156,8 @@ const wasGranted = (run: Run, candidate: Candidate): boolean => {
   {
     name: "take a removed collaborator's correction",
     file: "src/core/people.ts",
-    find: '  return state.collaborators.includes(by) ? null : "not_collaborator";',
-    replace: "  return null;",
+    find: '  if (!state.collaborators.includes(by)) return "not_collaborator";',
+    replace: "",
   },
   {
     name: "let a collaborator do more than steer",

@@ -36,6 +36,7 @@ const fireTimers = (run: PureRun): void => {
 
 /** The kernel's own records that follow what was taken. */
 const recordsOf = (state: TaskState, item: Item): Event[] => {
+  if (item.refused !== undefined) return [];
   switch (item.type) {
     case "Decide": {
       const call = state.calls.find(
@@ -46,9 +47,8 @@ const recordsOf = (state: TaskState, item: Item): Event[] => {
       return [core("approval_settled", { requestId: item.requestId, callId: call.id, decision, by: item.by })];
     }
     case "Handoff":
-      return refusalFor(state, item) === null ? [core("handoff", { origin: item.origin, by: item.by })] : [];
+      return [core("handoff", { origin: item.origin, by: item.by })];
     case "Collaborate":
-      if (refusalFor(state, item) !== null) return [];
       return [core("collaborator", { principal: item.principal, change: item.change, by: item.by })];
     case "SourceChanged":
       return [core("refreshed", { source: item.source, seqs: [] })];
@@ -58,7 +58,10 @@ const recordsOf = (state: TaskState, item: Item): Event[] => {
 };
 
 const takeInput = (run: PureRun): void => {
-  const items = run.inbox;
+  const items = run.inbox.map((item): Item => {
+    const refused = refusalFor(run.state, item);
+    return refused === null ? item : { ...item, refused };
+  });
   run.inbox = [];
   append(run, { type: "InputTaken", items, through: run.inboxSeq });
   for (const item of items) for (const event of recordsOf(run.state, item)) append(run, event);

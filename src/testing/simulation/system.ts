@@ -149,7 +149,7 @@ export class SimulatedSystem {
     await this.store.createTask({
       task: { taskId, secret: this.chance.bytes(32), columns: columnsOf(state), rows: [] },
       drafts: sealEvents(nodeHasher, { seq: 0, chain: FIRST_CHAIN }, [created], () => this.chance.bytes(16)),
-      items: [{ by: OWNER, key: "objective", item: { type: "Say", text: event.objective } }],
+      items: [{ by: created.owner, key: "objective", item: { type: "Say", text: event.objective } }],
     });
   }
 
