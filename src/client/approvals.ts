@@ -170,7 +170,7 @@ export const decideApproval = async (client: Client, params: DecisionParams): Pr
     ...(input === undefined ? {} : { input }),
     ...(reason === undefined ? {} : { reason }),
   };
-  const { seq, decided } = await store.post({ taskId, by: principal, key, item });
+  const { seq, decided } = await store.post({ taskId, by: principal, key, item, place: client.place });
   const receipt = { taskId, request: requestId, seq };
   if (decided === undefined) return { ...receipt, counts: true, decision, by: principal };
   return { ...receipt, counts: false, decision: decided.decision, by: decided.by };

@@ -1125,6 +1125,20 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect((await rowOf(log)).inboxSeq).toBe(1);
       });
 
+      it("takes one from where the task lives, and from nowhere else", async () => {
+        const log = await asked();
+        const { origin } = await rowOf(log);
+        const from = (place: string) =>
+          store.post({ taskId: log.taskId, by: "local:root", key: fresh("key"), item: decide(), place });
+        await refused(from(`${origin.place} too`), "not_found");
+        expect(await kept(log)).toEqual({ showings: [], decided: [] });
+        expect(await from(origin.place)).toMatchObject({ seq: 1, duplicate: false });
+        await refused(
+          store.post({ taskId: fresh("none"), by: "local:root", key: "k", item: decide(), place: "x" }),
+          "not_found",
+        );
+      });
+
       it("gives a key that comes again its own receipt", async () => {
         const log = await asked();
         await decides(log, decide(), "local:root", "same");

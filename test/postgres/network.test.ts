@@ -110,7 +110,7 @@ test("an append that arrives long after it was repeated changes nothing", async 
 test("a claim whose answer is lost costs a lease", async () => {
   const running = new Program({ store, effects, limits: { leaseMs: 600 } });
   const taskId = await running.create();
-  const met = proxy.fail(/\.claim\(\$1/, "unanswered");
+  const met = proxy.fail(/\.claim_some\(\$1/, "unanswered");
   await running.start();
   onTestFinished(() => running.stop());
   await met;

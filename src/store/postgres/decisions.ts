@@ -36,21 +36,36 @@ interface Posted extends Judged {
   readonly decided_at: number;
 }
 
+const THERE = "SELECT 1 AS there FROM perdure.tasks WHERE id = $1::text AND place = $2::text FOR NO KEY UPDATE";
+const ABSENCE =
+  "SELECT perdure.absence($1::text) AS code WHERE NOT EXISTS (SELECT FROM perdure.tasks WHERE id = $1::text)";
+
 type Decide = Omit<ItemOf<"Decide">, "seq" | "at" | "by" | "key">;
 
 /** Codes: those of `post`, and DecisionRefused. */
 export const postDecision = async (
   connection: Connection,
-  { taskId, by, key, item }: Omit<Post, "item"> & { readonly item: Decide },
+  params: Omit<Post, "item"> & { readonly item: Decide },
 ): Promise<PostReceipt> => {
+  const { taskId, by, key, item, place } = params;
   const text = encodeItem(item);
   const { requestId, inputHash, showing, decision } = item;
-  const answer = await connection.first<Posted>(
-    POST,
+  const values = [
     ...[encodeText(taskId), encodeText(by), encodeText(key)],
     ...[Buffer.from(sealText(connection.seal, taskId, text)), Buffer.from(itemDigest(text)), connection.clock],
     ...[encodeText(requestId), encodeText(inputHash), showing, decision],
-  );
+  ];
+  const answer =
+    place === undefined
+      ? await connection.first<Posted>(POST, ...values)
+      : await connection.write(async (session) => {
+          if ((await session.first(THERE, values[0], encodeText(place))) !== undefined) {
+            return session.first<Posted>(POST, ...values);
+          }
+          const gone = await session.first<Posted>(ABSENCE, values[0]);
+          if (gone === undefined) throw new StoreError("not_found", `there is no task ${taskId} for ${by} in ${place}`);
+          return gone;
+        });
   if (answer?.code === "conflict") {
     throw new StoreError("conflict", `task ${taskId} was posted another item under the key ${key}`);
   }
