@@ -49,6 +49,9 @@ const describeFailure = ({ injected, result }: ExhaustiveFailure): string => {
   return [`${where.join("; then ")}:`, ...result.faults, result.log, ...result.notes].join("\n");
 };
 
+/** Thousands of runs: on a machine that others share they take minutes. */
+const patient = { timeout: 900_000 };
+
 /** A write that nobody can verify, and an answer: small enough for every pair of faults. */
 const small: Scripted[] = [{ calls: [{ name: "send", value: "a" }] }, { text: "the answer" }];
 
@@ -64,7 +67,7 @@ describe("a scripted task, cut at every port call and resumed", () => {
     expect(report.runs).toBe(report.calls * 5 + 1);
   });
 
-  it.each(["continue", "pause"] as const)("keeps every promise with every two faults, %s", async (onInterrupt) => {
+  it.each(["continue", "pause"] as const)("keeps every promise with every two faults, %s", patient, async (onInterrupt) => {
     const report = await runExhaustively({ seed: 1, script: small, says: ["do it"], onInterrupt }, { depth: 2 });
     console.log(`${String(report.runs)} runs with at most two faults in ${String(report.calls)} port calls or after`);
     expect(report.failures.slice(0, 3).map(describeFailure).join("\n\n")).toBe("");
