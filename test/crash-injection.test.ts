@@ -67,12 +67,16 @@ describe("a scripted task, cut at every port call and resumed", () => {
     expect(report.runs).toBe(report.calls * 5 + 1);
   });
 
-  it.each(["continue", "pause"] as const)("keeps every promise with every two faults, %s", patient, async (onInterrupt) => {
-    const report = await runExhaustively({ seed: 1, script: small, says: ["do it"], onInterrupt }, { depth: 2 });
-    console.log(`${String(report.runs)} runs with at most two faults in ${String(report.calls)} port calls or after`);
-    expect(report.failures.slice(0, 3).map(describeFailure).join("\n\n")).toBe("");
-    expect(report.runs).toBeGreaterThan((report.calls * 5) ** 2 / 2);
-  });
+  it.each(["continue", "pause"] as const)(
+    "keeps every promise with every two faults, %s",
+    patient,
+    async (onInterrupt) => {
+      const report = await runExhaustively({ seed: 1, script: small, says: ["do it"], onInterrupt }, { depth: 2 });
+      console.log(`${String(report.runs)} runs with at most two faults in ${String(report.calls)} port calls or after`);
+      expect(report.failures.slice(0, 3).map(describeFailure).join("\n\n")).toBe("");
+      expect(report.runs).toBeGreaterThan((report.calls * 5) ** 2 / 2);
+    },
+  );
 
   it("keeps every promise while it plans, sets goals and asks", async () => {
     const report = await runExhaustively({ seed: 1, script: asking, says: ["do it"], onInterrupt: "continue" });

@@ -69,7 +69,9 @@ export const approvalOracle = (log: readonly Recorded[], faults: string[]): void
   let [owner, steered] = ["", false];
   for (const [index, { event }] of log.entries()) {
     if (event.type === "TaskCreated") ({ owner } = event);
-    if (event.type === "InputTaken") steered ||= event.items.some(({ type, by }) => type === "Steer" && by !== owner);
+    if (event.type === "InputTaken") {
+      steered ||= event.items.some((item) => item.type === "Steer" && item.by !== owner && item.refused === undefined);
+    }
     const asked = recordOf(event, "approval_requested");
     if (asked !== null) {
       const { requestId, callId } = asked.data;

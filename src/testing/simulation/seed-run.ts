@@ -9,8 +9,8 @@ import { redactSomething, type Gone } from "./redactor.ts";
 import type { ScenarioResult } from "./scenario.ts";
 import { answerText, questionsIn } from "./plugin-calls.ts";
 import { withApprovals } from "./approval-plan.ts";
-import { Approver, STRANGER } from "./approver.ts";
-import { Around } from "./people.ts";
+import { Approver } from "./approver.ts";
+import { Around, FRIEND } from "./people.ts";
 import { withPeople } from "./people-plan.ts";
 import { withPlugins } from "./plugin-plan.ts";
 import { createPlan, faultPlan, leaveNothing, type Deed, type Leave, type SeedPlan } from "./seed-plan.ts";
@@ -67,7 +67,9 @@ class People {
     try {
       this.#accept((await this.#system.post(TASK, item, key, by)).seq);
     } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== "ended") throw error;
+      // A friend who is none, or none any more, is told of no task.
+      const expected: readonly string[] = by === OWNER ? ["ended"] : ["ended", "not_found"];
+      if (!(error instanceof StoreError) || !expected.includes(error.code)) throw error;
     }
   }
 
@@ -104,7 +106,7 @@ class People {
     } else if (deed.kind === "autoApprove") {
       await this.#post({ type: "Reconfigure", settings: { autoApprove: deed.on } }, key);
     } else if (deed.kind === "steerByOther") {
-      await this.#post({ type: "Steer", text: deed.text }, key, STRANGER);
+      await this.#post({ type: "Steer", text: deed.text }, key, FRIEND);
     } else if (deed.kind === "verify") {
       for (const callId of await this.#unknownCalls()) await this.#post({ type: "Verify", callId }, `${key} ${callId}`);
     } else if (deed.kind === "answer") {
