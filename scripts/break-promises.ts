@@ -22,7 +22,11 @@ interface Ran {
 interface Report {
   readonly testResults?: readonly {
     readonly name: string;
-    readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly title: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
   }[];
 }
 
@@ -47,6 +51,8 @@ const tests = async (copy: string, files: readonly string[], title?: string): Pr
   return testResults.flatMap(({ name, assertionResults }) =>
     assertionResults
       .filter(({ status }) => status === "passed" || status === "failed")
+      // A patch that is no program breaks everything, and shows nothing.
+      .filter(({ failureMessages }) => !failureMessages.some((message) => /ReferenceError|SyntaxError/.test(message)))
       .map(({ title: own, status }) => ({ file: name, title: own, passed: status === "passed" })),
   );
 };

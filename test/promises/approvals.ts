@@ -28,6 +28,15 @@ export const approvals: readonly Promised[] = [
     ],
   ),
   kept(
+    "What a policy denies does not run, whatever else allows it.",
+    [running, "never allows what a policy denies"],
+    [
+      "src/runner/ask-approval.ts",
+      'return { verdict: verdict === "deny" ? "deny" : "allow", events: [] };',
+      'return { verdict: "allow", events: [] };',
+    ],
+  ),
+  kept(
     "A request keeps its id for ever, over crashes too.",
     [running, "keeps its id and its hash through crashes, and is made once"],
     ["src/runner/ask-approval.ts", "    requestId: requestIdOf(call),\n", "    requestId: run.ports.random.id(),\n"],

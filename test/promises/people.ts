@@ -33,6 +33,15 @@ const resumes: readonly Promised[] = [
     ["src/core/apply-input.ts", '  if (state.stopping?.kind === "cancel") return;\n', ""],
   ),
   resuming.kept(
+    "A cancel takes the timers of the turn's calls with it.",
+    ["src/core/decide.test.ts", "takes the turn's approvals and timers with it"],
+    [
+      "src/core/decide.ts",
+      "cancelTimers: Object.entries(state.timers).flatMap(([id, timer]) => (timer.callId === undefined ? [] : [id])),",
+      "cancelTimers: [],",
+    ],
+  ),
+  resuming.kept(
     "What is posted twice under a key counts once.",
     [
       "src/client/client.test.ts",
@@ -261,7 +270,7 @@ const moves: readonly Promised[] = [
     [
       "src/client/people.ts",
       'if (!(await isAllowed(access, { ...there, to: "act" }))) {',
-      'if (item.type !== "Handoff") {',
+      'if (origin.place === "") {',
     ],
   ),
   handoff.kept(

@@ -120,6 +120,10 @@ export const records: readonly Promised[] = [
   restarts.kept(
     "A database of a newer version is an error, and is left as it is.",
     [databaseFile, "case-40: of a newer schema is refused, and both versions are named"],
-    ["src/store/sqlite/open-connection.ts", "      requireKnown(name, database);\n", ""],
+    [
+      "src/store/sqlite/migrate.ts",
+      "if (version <= known) return version;",
+      "if (version >= 0) return Math.min(version, known);",
+    ],
   ),
 ];

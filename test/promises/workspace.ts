@@ -12,7 +12,7 @@ export const workspace: readonly Promised[] = [
     [
       "src/store/memory/rows.ts",
       "rowsOfTable(task, name));",
-      "[...state.tasks.values()].flatMap((each) => (each === task || each.rows.size > 0 ? rowsOfTable(each, name) : [])));",
+      "[...state.tasks.values()].flatMap((each) => rowsOfTable(each, name)));",
     ],
   ),
   kept(
