@@ -297,8 +297,8 @@ const moves: readonly Promised[] = [
     ],
   ),
   handoff.kept(
-    "A move that meets an action that becomes unknown as it is taken moves nothing.",
-    [around, "that meets an unknown action when it is taken moves nothing"],
+    "A move that is taken with a write that nobody knows the outcome of moves nothing, also before it is called unknown.",
+    [around, "that is taken with a write that a crash cut, before anybody called it unknown, moves nothing"],
     [
       "src/runner/judge-items.ts",
       '    if (item.type === "Handoff" && hasLostWrite(run, state)) return { ...item, refused: "unknown_action" };\n',
