@@ -9,7 +9,7 @@ import { promises } from "../test/promises/promises.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const AT_ONCE = 2;
-/** A patch may make a test wait for what never comes. */
+/** For each test file: a patch may make a test wait for what never comes. */
 const TIMEOUT_MS = 90_000;
 
 interface Ran {
@@ -32,11 +32,11 @@ interface Report {
 
 const escaped = (name: string): string => name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/%[si]/g, ".*");
 
-const run = (copy: string, args: readonly string[]): Promise<void> =>
+const run = (copy: string, files: number, args: readonly string[]): Promise<void> =>
   new Promise((done) => {
     const vitest = join(copy, "node_modules/vitest/vitest.mjs");
     const child = spawn(process.execPath, [vitest, "run", "--project", "unit", "--maxWorkers", "1", ...args], {
-      ...{ cwd: copy, stdio: "ignore", timeout: TIMEOUT_MS * (args.length + 1) },
+      ...{ cwd: copy, stdio: "ignore", timeout: TIMEOUT_MS * files },
     });
     child.once("close", () => done());
   });
@@ -46,7 +46,7 @@ const tests = async (copy: string, files: readonly string[], title?: string): Pr
   const report = join(copy, "report.json");
   await rm(report, { force: true });
   const only = title === undefined ? [] : ["-t", `${escaped(title)}$`, "--testTimeout", String(TIMEOUT_MS / 3)];
-  await run(copy, [...files, ...only, "--reporter", "json", "--outputFile", report]);
+  await run(copy, files.length, [...files, ...only, "--reporter", "json", "--outputFile", report]);
   const { testResults = [] } = JSON.parse(await readFile(report, "utf8").catch(() => "{}")) as Report;
   return testResults.flatMap(({ name, assertionResults }) =>
     assertionResults
