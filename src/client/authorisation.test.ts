@@ -32,6 +32,7 @@ type Row = (asker: Who, kind: Kind) => Cell;
 
 const ownerAlone: Row = (asker) => (asker === "owner" ? "yes" : "no");
 const anybody: Row = () => "yes";
+const nobody: Row = () => "no";
 
 const steers: Row = (asker, kind) => (asker === "collaborator" && kind === "public" ? "yes" : ownerAlone(asker, kind));
 
@@ -104,11 +105,15 @@ const items: { readonly [K in ItemType]: Extract<NewItem, { type: K }> } = {
   Reconfigure: { type: "Reconfigure", settings: { model: "n" } },
 };
 
+const kernels: readonly ItemType[] = ["ChildEnded", "TimerFired"];
+
+const mayPost = (type: ItemType): Row => (type === "Steer" ? steers : kernels.includes(type) ? nobody : ownerAlone);
+
 const posts = Object.fromEntries(
   itemTypes.map((type): [string, Verb] => [
     type,
     {
-      may: type === "Steer" ? steers : ownerAlone,
+      may: mayPost(type),
       perform: (client) => post(client, { taskId: "task", item: items[type] }),
     },
   ]),
@@ -145,7 +150,7 @@ const clientFor = (store: Store, asker: Who, kind: Kind): Client => {
 /** What a client says to who has no such task. What the task's state does not allow is another matter. */
 const isDenied = (error: unknown): boolean => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
-  return code === "not_found" || (code === "refused" && /belongs to/.test(message ?? ""));
+  return code === "not_found" || (code === "refused" && /belongs to|is the kernel's own/.test(message ?? ""));
 };
 
 const may = async (verb: Verb, asker: Who, kind: Kind): Promise<Cell> => {

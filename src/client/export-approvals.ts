@@ -14,6 +14,8 @@ export interface ExportedApproval extends At {
   /** Who may decide. */
   readonly decides: string;
   readonly expiresAt: number | null;
+  /** The resume or the move that voided what was approved before it; the call is asked about anew. Null where none did. */
+  readonly voided: At | null;
   /** Null while it is open. */
   readonly decision:
     | (At & {
@@ -36,11 +38,15 @@ export const exportApprovals = (events: readonly Recorded[]): ExportedApproval[]
       const { requestId: request, callId: action, ...data } = event.data as CoreRecord<"approval_requested">;
       const { input = null, inputHash, definition, decides, expiresAt = null } = data;
       const words = { input, inputHash, definition, decides, expiresAt };
-      asked.set(request, { ...placeOf(recorded), request, action, ...words, decision: null });
+      asked.set(request, { ...placeOf(recorded), request, action, ...words, voided: null, decision: null });
     } else if (event.kind === "approval_settled") {
       const { requestId, decision, by, input = null, reason = null } = event.data as CoreRecord<"approval_settled">;
       const request = asked.get(requestId);
       if (request === undefined) continue;
+      if (request.decision !== null) {
+        asked.set(requestId, { ...request, voided: placeOf(recorded) });
+        continue;
+      }
       asked.set(requestId, { ...request, decision: { ...placeOf(recorded), decision, by, input, reason } });
     }
   }

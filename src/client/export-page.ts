@@ -110,7 +110,7 @@ const actionBlocks = (action: ExportedAction, gaps: TaskExport["gaps"]): string[
 };
 
 const approvalBlocks = (approval: ExportedApproval): string[] => {
-  const { request, action, input, decides, expiresAt, decision } = approval;
+  const { request, action, input, decides, expiresAt, decision, voided } = approval;
   const expiry = expiresAt === null ? [] : [`expires: ${time(expiresAt)}`];
   const asked = [`asked: ${where(approval)}`, `may decide: ${inline(decides)}`, ...expiry];
   const title = `### ${inline(request)} for ${action}: ${decision?.decision ?? "open"}`;
@@ -118,7 +118,10 @@ const approvalBlocks = (approval: ExportedApproval): string[] => {
   const decided = `${decision.decision} by ${inline(decision.by)}, ${where(decision)}`;
   return [
     title,
-    ...list([...asked, decided, ...(decision.reason === null ? [] : [`reason: ${inline(decision.reason)}`])]),
+    ...list([
+      ...[...asked, decided, ...(decision.reason === null ? [] : [`reason: ${inline(decision.reason)}`])],
+      ...(voided === null ? [] : [`void, ${where(voided)}: it was not used, and the call is asked about anew`]),
+    ]),
     json(input),
     ...(decision.input === null ? [] : ["Corrected to:", json(decision.input)]),
   ];

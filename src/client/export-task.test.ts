@@ -140,13 +140,22 @@ test("an action is exported with its arguments as they ran, its result, and what
   expect(approvals).toEqual([
     {
       ...{ seq: 7, at: 7_000, request: "q1", action: "c6_0", input: { to: "ada" }, inputHash: "h", definition: "d" },
-      ...{ decides: "local:root", expiresAt: 99_000 },
+      ...{ decides: "local:root", expiresAt: 99_000, voided: null },
       decision: {
         ...{ seq: 8, at: 8_000, decision: "approved", by: "local:root", reason: "kinder" },
         input: { to: "ada", kindly: true },
       },
     },
   ]);
+});
+
+test("an approval that a resume voided keeps who decided it, and says that it was not used", async () => {
+  const store = openStore();
+  const voided = core("approval_settled", { requestId: "q1", callId: "c6_0", decision: "void", by: "core" });
+  await keepTask(store, [...whole.slice(0, 8), voided, waiting("resume", { outcome: "paused" })]);
+  const { task } = await exportTask(clientOf(store), "task");
+  expect(task.approvals).toMatchObject([{ voided: { seq: 9 }, decision: { seq: 8, decision: "approved" } }]);
+  expect(exportPage(task, 0)).toContain("void, seq 9");
 });
 
 test("an action that nobody knows the outcome of is exported as unknown, with no result", async () => {

@@ -374,6 +374,21 @@ describe("a move", () => {
     expect((await harness.row()).origin.place).toBe(THERE);
   });
 
+  test("that is taken with a write that a crash cut, before anybody called it unknown, moves nothing", async () => {
+    const send = toolOf("send", "write", { execute: () => all.harness.sleep(60_000).then(() => "sent") });
+    const all = await world({ tools: [send], script: [[call("send")], "done"], restarts: false });
+    const { harness, owner, say } = all;
+    const { actor } = harness.start();
+    await harness.until(() => harness.ran.length === 1);
+    harness.system.scheduler.crash(actor);
+    await say(owner, move(THERE));
+    await harness.pass(10_000);
+    harness.start();
+    await harness.rest();
+    expect((await itemsTaken(harness)).at(-1)).toMatchObject({ type: "Handoff", refused: "unknown_action" });
+    expect(await harness.row()).toMatchObject({ waitingOn: "resolution", origin: { place: HERE, private: false } });
+  });
+
   test("that meets an unknown action when it is taken moves nothing", async () => {
     let failing = (): void => undefined;
     const send = toolOf("send", "write", {
@@ -511,16 +526,18 @@ describe("a correction that cannot be saved", () => {
 
   test("is not accepted, and a worker of the same process pauses the turn before its next dispatch", async () => {
     const corrections = createCorrections();
+    let lost: Promise<unknown> = Promise.resolve();
     const all = await world({
       ports: { corrections },
       plan: before("store.append", 1, async () => {
-        const client = failing(all.harness, corrections, "unavailable");
-        await refused(all.say(client, steer("not to him")), "unavailable", "is not accepted");
+        lost = all.say(failing(all.harness, corrections, "unavailable"), steer("not to him"));
+        await lost.catch(() => undefined);
       }),
     });
     const { harness, owner, say } = all;
     harness.start();
     await harness.rest();
+    await refused(lost, "unavailable", "is not accepted");
     expect(harness.ran).toEqual([]);
     expect(await showTask(owner, TASK)).toMatchObject({ outcome: "paused", reason: "correction_not_saved" });
     expect(corrections.isUnsaved(TASK)).toBe(false);

@@ -1,7 +1,7 @@
 // Puts an item into a task's inbox. What the task's state would pass over in silence is refused here, with the reason.
 import type { Recorded } from "../core/events.ts";
 import { fold } from "../core/fold.ts";
-import type { NewItem } from "../core/items.ts";
+import type { ItemType, NewItem } from "../core/items.ts";
 import { isRunning, type TaskState } from "../core/state.ts";
 import { StoreError, type Post, type PostReceipt } from "../store/store.ts";
 import { requireAccess } from "./ask-access.ts";
@@ -22,6 +22,9 @@ export interface PostParams {
 
 /** Keys that the kernel makes itself: nobody else's post may stand in the way of a timer or of a child's end. */
 const KERNEL_KEYS = "core:";
+
+/** Items that the kernel alone posts: nobody says for it that a time has come or that a child has ended. */
+const kernelItems: ReadonlySet<ItemType> = new Set<ItemType>(["ChildEnded", "TimerFired"]);
 
 const wasTaken = (events: readonly Recorded[], by: string, key: string): boolean =>
   events.some(
@@ -73,6 +76,8 @@ export const post = async (client: Client, params: PostParams): Promise<PostRece
   const { item, files = [] } = params;
   await requireAccess(client, "act");
   const { taskId } = await findToPost(client, params.taskId, item);
+  if (kernelItems.has(item.type))
+    throw new ClientError("refused", `task ${taskId}: ${item.type} is the kernel's own, and posted by nobody else`);
   const given = params.key ?? client.random.id();
   if (given.startsWith(KERNEL_KEYS))
     throw new ClientError("refused", `task ${taskId}: keys that begin with ${KERNEL_KEYS} are the kernel's own`);

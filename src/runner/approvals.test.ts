@@ -321,21 +321,34 @@ describe("a request ends without a decision", () => {
   });
 });
 
+/** A drop is asked about, and the turn pauses, for its process dies in a send. */
+const askedAndPaused = async (): Promise<Harness> => {
+  const harness: Harness = await createHarness({
+    tools: [askTool, toolOf("send", "write", { execute: () => harness.sleep(60_000).then(() => "sent") })],
+    script: [[call("drop", { name: "a" }), call("send")], "So be it."],
+    onInterrupt: "pause",
+    restarts: false,
+  });
+  const { actor } = harness.start();
+  await harness.until(() => harness.ran.length === 1);
+  harness.system.scheduler.crash(actor);
+  await harness.pass(10_000);
+  harness.start();
+  await harness.rest();
+  await post(harness, { type: "Resolve", callId: "c6_1", outcome: "done", verification: "looked" });
+  return harness;
+};
+
+const approvedAndPaused = async (): Promise<Harness> => {
+  const harness = await askedAndPaused();
+  await decide(harness, "approve");
+  expect(await statuses(harness)).toEqual([["ask_c6_0", "approved"]]);
+  return harness;
+};
+
 describe("an explicit resume", () => {
   it("is void while a request is pending, and voids what was approved before it", async () => {
-    const harness = await createHarness({
-      tools: [askTool, toolOf("send", "write", { execute: () => harness.sleep(60_000).then(() => "sent") })],
-      script: [[call("drop", { name: "a" }), call("send")], "So be it."],
-      onInterrupt: "pause",
-      restarts: false,
-    });
-    const { actor } = harness.start();
-    await harness.until(() => harness.ran.length === 1);
-    harness.system.scheduler.crash(actor);
-    await harness.pass(10_000);
-    harness.start();
-    await harness.rest();
-    await post(harness, { type: "Resolve", callId: "c6_1", outcome: "done", verification: "looked" });
+    const harness = await askedAndPaused();
     await post(harness, { type: "Resume" });
     expect((await harness.row()).waitingOn).toBe("resume");
     await decide(harness, "approve");
@@ -343,8 +356,29 @@ describe("an explicit resume", () => {
     await post(harness, { type: "Resume" });
     expect(harness.ran.map(({ name }) => name)).toEqual(["send"]);
     expect((await only(harness)).requestId).toBe("ask_c6_0_2");
+    expect(await statuses(harness)).toEqual([
+      ["ask_c6_0", "void"],
+      ["ask_c6_0_2", "pending"],
+    ]);
     await decide(harness, "approve");
     expect(harness.ran.map(({ name }) => name)).toEqual(["send", "drop"]);
+  });
+});
+
+describe("a move", () => {
+  it("voids what was approved in the old place, and says so of its request", async () => {
+    const harness = await approvedAndPaused();
+    await post(harness, {
+      type: "Handoff",
+      origin: { frontEnd: "test", place: "there", conversation: "two", private: false },
+    });
+    expect((await harness.row()).origin.place).toBe("there");
+    expect(await statuses(harness)).toEqual([["ask_c6_0", "void"]]);
+    expect(await harness.log()).toContain("{requestId: ask_c6_0, callId: c6_0, decision: void, by: core}");
+    expect((await harness.log()).match(/decision: void/g)).toHaveLength(1);
+    await post(harness, { type: "Resume" });
+    expect((await only(harness)).requestId).toBe("ask_c6_0_2");
+    expect((await harness.log()).match(/decision: void/g)).toHaveLength(1);
   });
 });
 

@@ -591,6 +591,14 @@ describe("a context that does not fit", () => {
     );
   });
 
+  it("is full before its last tokens: the reply has its room, and the estimate a margin", async () => {
+    const outcomes = [960_000, 940_000].map(async (maxOutputTokens) => {
+      const harness = await runHarness({ settings: { contextTokens: 1_000_000, maxOutputTokens } });
+      return (await harness.row()).reason ?? (await harness.row()).outcome;
+    });
+    expect(await Promise.all(outcomes)).toEqual(["context_full", "completed"]);
+  });
+
   it("is made smaller when a plugin can, also when only the provider says that it is too large", async () => {
     const shortens = {
       name: "shortens",

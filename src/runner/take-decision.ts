@@ -1,8 +1,9 @@
 // What a taken Decide, or the time that ran out, makes of a request: the record that settles it, committed before the call runs.
+// And what a resume or a move makes of one that was approved before it.
 import { expiryTimerOf, inputHashOf, isPending } from "../core/approval.ts";
 import type { Event } from "../core/events.ts";
 import type { Item, ItemOf } from "../core/items.ts";
-import type { Approval, Call } from "../core/state.ts";
+import type { Approval, Call, TaskState } from "../core/state.ts";
 import { settledApproval } from "./ask-approval.ts";
 import { stateOf, type Run } from "./run.ts";
 
@@ -56,6 +57,23 @@ const expired = (run: Run, timerId: string): Event[] => {
   const { requestId } = call.approval;
   return settledApproval(stateOf(run), { requestId, callId: call.id, decision: "expired", by: "core" });
 };
+
+/** An approval that no call has used yet. */
+interface Unused {
+  readonly callId: string;
+  readonly requestId: string;
+}
+
+export const unusedApprovals = (state: TaskState): Unused[] =>
+  state.calls.flatMap(({ id: callId, phase, approval }) =>
+    phase === "waiting" && approval?.approved === true ? [{ callId, requestId: approval.requestId }] : [],
+  );
+
+/** Those of `before` that a resume or a move has voided since: their calls are asked about anew. */
+export const voidRecords = (state: TaskState, before: readonly Unused[]): Event[] =>
+  before
+    .filter(({ requestId }) => !state.calls.some(({ approval }) => approval?.requestId === requestId))
+    .flatMap((voided) => settledApproval(state, { ...voided, decision: "void", by: "core" }));
 
 /** Nothing where the item decides nothing. From the state that has taken the item. */
 export const decisionRecords = async (run: Run, item: Item): Promise<Event[]> => {

@@ -5,7 +5,7 @@ import type { Item } from "../core/items.ts";
 import type { InboxEntry } from "../store/store.ts";
 import { inPieces, judged, peopleRecords } from "./judge-items.ts";
 import { coreRecord } from "./records.ts";
-import { decisionRecords } from "./take-decision.ts";
+import { decisionRecords, unusedApprovals, voidRecords } from "./take-decision.ts";
 import { stateOf, type Run } from "./run.ts";
 
 /** An item that cannot be read. It stays in the inbox; the task is held, or left to a newer version. */
@@ -47,8 +47,10 @@ const addPieces = async (run: Run, items: readonly Item[], through: number): Pro
     const taken = await judged(run, piece);
     const last = taken.at(-1);
     const upTo = index === pieces.length - 1 ? through : (last?.seq ?? through);
+    const unused = unusedApprovals(stateOf(run));
     run.journal.add({ type: "InputTaken", items: taken, through: upTo }, ...configRecords(run, taken));
     run.journal.add(...peopleRecords(stateOf(run), last));
+    run.journal.add(...voidRecords(stateOf(run), unused));
     for (const item of taken) run.journal.add(...(await decisionRecords(run, item)));
   }
 };
