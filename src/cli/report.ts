@@ -1,5 +1,7 @@
 // Where a task stands when a command is done with it: the answer on stdout, what to do next on stderr, the exit code.
 import { MODEL_MISSING } from "../core/decide.ts";
+import type { Recorded } from "../core/events.ts";
+import type { CoreRecord } from "../core/records.ts";
 import { readLog } from "../client/read-log.ts";
 import { showTask, type TaskView } from "../client/show-task.ts";
 import type { Program } from "./program.ts";
@@ -114,9 +116,24 @@ const whereItStands = (view: TaskView, again: Session["again"]): string[] => {
   return [...waitingLines(view, again), ...queuedLines(view)];
 };
 
-/** The model has spoken since `after`: an answer that stood there before is no answer to what was just posted. */
-const hasReplied = async ({ client }: Session, taskId: string, after: number): Promise<boolean> =>
-  (await readLog(client, taskId, after)).some(({ event }) => event.type === "ModelReplied");
+/** The model has spoken: an answer that stood there before is no answer to what was just posted. */
+const hasReplied = (events: readonly Recorded[]): boolean => events.some(({ event }) => event.type === "ModelReplied");
+
+const checkedLine = ({ event }: Recorded, nameOf: (callId: string) => string): string[] => {
+  if (event.type === "ToolFinished" && event.settledBy === "verification") {
+    const { callId, status } = event;
+    const took = status === "ok" ? "took effect" : "did not take effect";
+    return [`${callId} ${nameOf(callId)} ${took}: its tool has looked`];
+  }
+  if (event.type !== "ExtensionRecorded" || event.extension !== "core" || event.kind !== "action_settled") return [];
+  const { callId, how, outcome } = event.data as CoreRecord<"action_settled">;
+  if (how !== "verification" || outcome !== "unknown") return [];
+  return [`${callId} ${nameOf(callId)} stays unknown: its tool has looked, and cannot tell`];
+};
+
+/** What tools found out about actions that had been interrupted. */
+const checkedLines = (events: readonly Recorded[], { actions }: TaskView): string[] =>
+  events.flatMap((event) => checkedLine(event, (id) => actions.find(({ action }) => action === id)?.name ?? ""));
 
 /** Reports on a task that was worked from `after` on. `stopped`: a signal came first. */
 export const report = async (
@@ -126,8 +143,10 @@ export const report = async (
 ): Promise<TaskView> => {
   const { taskId, after, json, stopped } = params;
   const view = await showTask(session.client, taskId);
+  const since = await readLog(session.client, taskId, after);
   if (json) output.json(view);
-  else if (view.answer !== null && !stopped && (await hasReplied(session, taskId, after))) output.print(view.answer);
+  else if (view.answer !== null && !stopped && hasReplied(since)) output.print(view.answer);
+  for (const line of checkedLines(since, view)) output.tell(line);
   for (const line of standing(view, session.again)) output.tell(line);
   return view;
 };

@@ -27,7 +27,7 @@ export interface Session extends Given, AsyncDisposable {
   readonly store: Store;
   readonly client: Client;
   /** A command line for a person to go on with: these words, with the options that mean the same database and person. */
-  again(words: string): string;
+  again(words: string, changed?: Pick<CommonValues, "place">): string;
 }
 
 /** As configured; the local place is open to whoever runs this, for the database is theirs, unless it is named too. */
@@ -81,18 +81,19 @@ const openStore = async (
   const { db, as: principal, place } = settings;
   const store = await (isPostgresUrl(db) ? openPostgresStore({ url: db, create }) : openSqliteStore({ path: db }));
   const client = createClient({ store, access, corrections, principal, frontEnd: "cli", place });
-  const sameOptions = (["db", "config", "as", "place"] as const).flatMap((name) => {
-    const value = options[name];
-    if (value === undefined) return [];
-    // A password has no place on a screen.
-    const shown = name === "db" && isPostgresUrl(value) ? store.name : value;
-    return [` --${name} ${quoted(shown)}`];
-  });
+  const optionsOf = (given: CommonValues): string[] =>
+    (["db", "config", "as", "place"] as const).flatMap((name) => {
+      const value = given[name];
+      if (value === undefined) return [];
+      // A password has no place on a screen.
+      const shown = name === "db" && isPostgresUrl(value) ? store.name : value;
+      return [` --${name} ${quoted(shown)}`];
+    });
   return {
     ...given,
     store,
     client,
-    again: (words) => `${command} ${words}${sameOptions.join("")}`,
+    again: (words, changed = {}) => `${command} ${words}${optionsOf({ ...options, ...changed }).join("")}`,
     [Symbol.asyncDispose]: () => store.close(),
   };
 };

@@ -100,29 +100,36 @@ const actionBlocks = (action: ExportedAction, gaps: TaskExport["gaps"]): string[
     "Arguments:",
     json(input),
     ...(unknown === null ? [] : [`Unknown since ${where(unknown)}: ${inline(unknown.reason)}`]),
-    ...settled.flatMap((entry) => [
-      `Settled as ${entry.outcome} by ${inline(entry.by)} (${entry.how}), ${where(entry)}:`,
-      ...(entry.verification === null && !gaps.includes(entry.seq) ? [] : [words(entry.verification)]),
-    ]),
+    ...settled.flatMap((entry) => {
+      const line = `Settled as ${entry.outcome} by ${inline(entry.by)} (${entry.how}), ${where(entry)}`;
+      const wordless = entry.verification === null && !gaps.includes(entry.seq);
+      return wordless ? [line] : [`${line}:`, words(entry.verification)];
+    }),
     ...(finished === null ? ["No result."] : [`Result, ${where(finished)}:`, words(outputText(finished.output))]),
     ...(finished?.resources == null ? [] : list(finished.resources.map((resource) => `resource ${inline(resource)}`))),
   ];
 };
 
 const approvalBlocks = (approval: ExportedApproval): string[] => {
-  const { request, action, input, decides, expiresAt, decision, voided } = approval;
-  const expiry = expiresAt === null ? [] : [`expires: ${time(expiresAt)}`];
-  const asked = [`asked: ${where(approval)}`, `may decide: ${inline(decides)}`, ...expiry];
-  const title = `### ${inline(request)} for ${action}: ${decision?.decision ?? "open"}`;
-  if (decision === null) return [title, ...list(asked), json(input)];
-  const decided = `${decision.decision} by ${inline(decision.by)}, ${where(decision)}`;
+  const { request, action, name, input, items, askedBecause, decides, expiresAt, decision, voided } = approval;
+  const asked = [
+    `asked: ${where(approval)}`,
+    ...(askedBecause === null ? [] : [`because: ${inline(askedBecause)}`]),
+    `may decide: ${inline(decides)}`,
+    ...(expiresAt === null ? [] : [`expires: ${time(expiresAt)}`]),
+  ];
+  const shown = [json(input), ...list((items ?? []).map(inline))];
+  const title = `### ${inline(request)} for ${action} ${inline(name)}: ${decision?.decision ?? "open"}`;
+  if (decision === null) return [title, ...list(asked), ...shown];
+  const unasked = decision.auto ? " (auto-approve was on: nobody was asked)" : "";
+  const decided = `${decision.decision} by ${inline(decision.by)}${unasked}, ${where(decision)}`;
   return [
     title,
     ...list([
       ...[...asked, decided, ...(decision.reason === null ? [] : [`reason: ${inline(decision.reason)}`])],
       ...(voided === null ? [] : [`void, ${where(voided)}: it was not used, and the call is asked about anew`]),
     ]),
-    json(input),
+    ...shown,
     ...(decision.input === null ? [] : ["Corrected to:", json(decision.input)]),
   ];
 };

@@ -139,10 +139,17 @@ test("an action is exported with its arguments as they ran, its result, and what
   ]);
   expect(approvals).toEqual([
     {
-      ...{ seq: 7, at: 7_000, request: "q1", action: "c6_0", input: { to: "ada" }, inputHash: "h", definition: "d" },
-      ...{ decides: "local:root", expiresAt: 99_000, voided: null },
+      ...{ seq: 7, at: 7_000, request: "q1", action: "c6_0", name: "Send", input: { to: "ada" }, items: [] },
+      ...{
+        askedBecause: null,
+        inputHash: "h",
+        definition: "d",
+        decides: "local:root",
+        expiresAt: 99_000,
+        voided: null,
+      },
       decision: {
-        ...{ seq: 8, at: 8_000, decision: "approved", by: "local:root", reason: "kinder" },
+        ...{ seq: 8, at: 8_000, decision: "approved", by: "local:root", auto: false, reason: "kinder" },
         input: { to: "ada", kindly: true },
       },
     },
@@ -156,6 +163,40 @@ test("an approval that a resume voided keeps who decided it, and says that it wa
   const { task } = await exportTask(clientOf(store), "task");
   expect(task.approvals).toMatchObject([{ voided: { seq: 9 }, decision: { seq: 8, decision: "approved" } }]);
   expect(exportPage(task, 0)).toContain("void, seq 9");
+});
+
+const unchanged: readonly Event[] = [
+  ...whole.slice(0, 6),
+  core("approval_requested", { ...asked, items: ["a mail to ada"], reason: "it is a mail" }),
+  core("approval_settled", { ...decided, auto: true }),
+  waiting("input", { outcome: "completed" }),
+];
+
+test("an approval of what the model asked for is exported with the reply's arguments, which the request does not repeat", async () => {
+  const store = openStore();
+  await keepTask(store, unchanged);
+  const { task } = await exportTask(clientOf(store), "task");
+  expect(task.approvals).toMatchObject([
+    {
+      ...{ name: "Send", input: { to: "ada" }, items: ["a mail to ada"], askedBecause: "it is a mail" },
+      decision: { decision: "approved", auto: true, input: null, reason: null },
+    },
+  ]);
+  const page = exportPage(task, 0);
+  const approval = page.slice(page.indexOf("## Approvals"), page.indexOf("## Usage"));
+  expect(approval).toContain('"to": "ada"');
+  expect(approval).toContain("- a mail to ada");
+  expect(approval).toContain("- because: it is a mail");
+  expect(approval).toContain("approved by local:root (auto-approve was on: nobody was asked)");
+  expect(approval).not.toContain("redacted");
+});
+
+test.each([6, 7])("of an approval whose event %i was redacted nothing is exported that it asked about", async (seq) => {
+  const store = openStore();
+  await keepTask(store, unchanged);
+  await store.redact({ taskId: "task", seqs: [seq], secret: new Uint8Array(32) });
+  const { task } = await exportTask(clientOf(store), "task");
+  expect(task.approvals[0]).toMatchObject({ name: "Send", input: null, decision: { decision: "approved" } });
 });
 
 test("an action that nobody knows the outcome of is exported as unknown, with no result", async () => {
@@ -235,7 +276,7 @@ test("the page keeps a person's or a model's words in fences that they cannot cl
   await keepTask(store, whole);
   const page = exportPage((await exportTask(clientOf(store), "task")).task, 1);
   expect(page).toContain("````\nada is ```shy```\n````");
-  expect(page).toContain("### q1 for c6_0: approved");
+  expect(page).toContain("### q1 for c6_0 Send: approved");
   expect(page).toContain("1 result with its sources is in a file of its own.");
 });
 

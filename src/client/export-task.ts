@@ -141,7 +141,7 @@ export const exportTask = async (client: Client, idOrPrefix: string): Promise<Ex
   const view = await showTask(client, idOrPrefix);
   const { taskId, lastSeq } = view;
   const events = await readEvents(store, { taskId, through: lastSeq });
-  const { origin, parent, collaborators } = fold(taskId, events, {});
+  const { origin, parent, collaborators, forkDepth } = fold(taskId, events, {});
   const exportedAt = await store.now();
   const taken = events.flatMap((recorded) =>
     recorded.event.type === "InputTaken" ? recorded.event.items.flatMap((item) => wordsOf(recorded, item)) : [],
@@ -155,7 +155,7 @@ export const exportTask = async (client: Client, idOrPrefix: string): Promise<Ex
     outcomes: outcomesOf(events),
     words: taken,
     actions: exportActions(events),
-    approvals: exportApprovals(events),
+    approvals: exportApprovals(events, forkDepth),
     collaborators,
     collaboration: events.flatMap(collaborationOf),
     files: await store.listFiles({ taskId }),

@@ -135,7 +135,6 @@ const unknownOf = (state: TaskState): UnknownAction[] =>
       verifiable: state.tools.some((tool) => tool.name === name && tool.verify === true),
     }));
 
-/** People's words only: what plugins have to say waits too, and is not theirs. */
 /** What people said; plugins' words wait there too. */
 const queuedOf = (events: readonly Recorded[], { queue }: TaskState): QueuedView[] =>
   queue.flatMap((message) => {

@@ -430,6 +430,21 @@ describe("auto-approve", () => {
     expect(await only(harness)).toMatchObject({ decides: OTHER });
   });
 
+  it("is not for a collaborator that a hook names, who never decides: the owner is asked, automatic or not", async () => {
+    const plugins = [hooked(() => ({ verdict: "ask", decides: OTHER }))];
+    const script = [[call("drop", { name: "a" })], "So be it."];
+    const harness = await createHarness({ tools: [askTool], settings: { autoApprove: true }, plugins, script });
+    await harness.post({ type: "Collaborate", principal: OTHER, change: "add" });
+    harness.start();
+    await harness.rest();
+    const request = await only(harness);
+    expect(request.decides).toBe(OWNER);
+    await expect(harness.post(decisionOn(request, "approve"), OTHER)).rejects.toMatchObject({ refusal: "not_yours" });
+    expect(harness.ran).toEqual([]);
+    await decide(harness, "approve");
+    expect(harness.ran).toHaveLength(1);
+  });
+
   it("never allows what a policy denies", async () => {
     const harness = await asking({ settings: { autoApprove: true }, approvals: { effects: { destructive: "deny" } } });
     expect(harness.ran).toEqual([]);

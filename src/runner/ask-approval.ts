@@ -53,6 +53,10 @@ const wanted = (run: Run, candidate: Candidate): Verdict => {
   ]);
 };
 
+/** Whom the hooks name first, of those who may decide: a collaborator never does, and nobody else could in their place. */
+const deciderOf = ({ collaborators }: TaskState, asks: readonly Asked[]): string | undefined =>
+  asks.find(({ decides }) => decides !== undefined && !collaborators.includes(decides))?.decides;
+
 const requestOf = (run: Run, candidate: Candidate): CoreRecord<"approval_requested"> => {
   const { call, prepared, input, value, asks } = candidate;
   const state = stateOf(run);
@@ -60,7 +64,7 @@ const requestOf = (run: Run, candidate: Candidate): CoreRecord<"approval_request
   const steered = needsOwner(state, prepared.tool.effect);
   const reasons = asks.flatMap(({ reason }) => reason ?? []);
   if (steered) reasons.push("Somebody else corrected the task.");
-  const decides = steered ? undefined : asks.find((ask) => ask.decides !== undefined)?.decides;
+  const decides = steered ? undefined : deciderOf(state, asks);
   const limits = [state.settings.approvalExpiryMs, ...asks.map(({ expiresInMs }) => expiresInMs)];
   const limitMs = Math.min(...limits.map((limit) => limit ?? Infinity));
   return {
@@ -77,10 +81,12 @@ const requestOf = (run: Run, candidate: Candidate): CoreRecord<"approval_request
   };
 };
 
-/** The owner has switched it on, nobody else steered, and it is the owner who would be asked. */
-const autoApproves = (run: Run, { prepared }: Candidate, decides: string): boolean => {
+/** The owner has switched it on, nobody else steered, and it is the owner who would be asked: no hook wants another. */
+const autoApproves = (run: Run, { prepared, asks }: Candidate, decides: string): boolean => {
   const state = stateOf(run);
-  return state.settings.autoApprove === true && decides === state.owner && !needsOwner(state, prepared.tool.effect);
+  const wantsAnother = asks.some((ask) => ask.decides !== undefined && ask.decides !== state.owner);
+  if (state.settings.autoApprove !== true || wantsAnother) return false;
+  return decides === state.owner && !needsOwner(state, prepared.tool.effect);
 };
 
 /**

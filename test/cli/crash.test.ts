@@ -71,7 +71,9 @@ test("killed after a file was written and before its result: the write verifies 
   await run.finished;
   expect(place.read("b.txt")).toBe("once");
   const taskId = await newestTask(place);
-  expect(await place.perdure("resume", taskId)).toMatchObject({ code: 0, stdout: "Written.\n" });
+  const resumed = await place.perdure("resume", taskId);
+  expect(resumed).toMatchObject({ code: 0, stdout: "Written.\n" });
+  expect(resumed.stderr).toContain("c6_0 Write took effect: its tool has looked\n");
   const events = await logOf(place, taskId);
   expect(events.filter(({ type }) => type === "ToolStarted")).toHaveLength(1);
   expect(events.find(({ type }) => type === "ToolFinished")).toMatchObject({
@@ -202,6 +204,46 @@ test("close ends a task; it takes nothing more", async () => {
   const late = await place.perdure("say", taskId, "hello again");
   expect(late).toMatchObject({ code: 1, stdout: "" });
   expect(late.stderr).toContain(`task ${taskId} has ended (done)`);
+});
+
+const looking = `
+import { existsSync } from "node:fs";
+import { defineAgent, defineConfig, defineTool } from "perdure";
+
+export default defineConfig({
+  agents: [
+    defineAgent({
+      name: "sender",
+      tools: [
+        defineTool({
+          name: "Send",
+          description: "Send",
+          effect: "write",
+          inputSchema: { type: "object", properties: {} },
+          execute() {
+            throw new Error("the other side hung up");
+          },
+          verify: () => (existsSync("reachable") ? "absent" : "unknown"),
+        }),
+      ],
+    }),
+  ],
+});
+`;
+
+test("whoever has a tool look is told what it saw: that it cannot tell, and that nothing happened", async () => {
+  const place = createPlace();
+  place.write("perdure.config.ts", looking);
+  place.write("script.jsonl", lines({ calls: [{ name: "Send", input: {} }] }, { text: "Sent." }));
+  const { taskId } = viewOf(await place.perdure("run", "send", ...scripted, "--json"));
+  const unsure = await place.perdure("verify", taskId, "c6_0");
+  expect(unsure.code).toBe(3);
+  expect(unsure.stderr).toContain("c6_0 Send stays unknown: its tool has looked, and cannot tell\n");
+  place.write("reachable", "");
+  const sure = await place.perdure("verify", taskId, "c6_0");
+  expect(sure.code).toBe(3);
+  expect(sure.stderr).toContain("c6_0 Send did not take effect: its tool has looked\n");
+  expect((await place.perdure("resume", taskId)).stderr).not.toContain("its tool has looked");
 });
 
 test("a write that fails after it was dispatched is unknown: exit 3, and verify or resolve settles it", async () => {

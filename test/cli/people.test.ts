@@ -86,7 +86,8 @@ test("a task that is moved is found in its new place alone, and goes on there", 
   );
   const moved = await place.perdure("handoff", taskId, "--to", "office", ...asAda);
   expect(moved).toMatchObject({ code: 0, stdout: "" });
-  expect(moved.stderr).toContain(`task ${taskId} lives in office now, private; only there is it found`);
+  expect(moved.stderr).toContain(`task ${taskId} lives in office now, private; only there is it found: `);
+  expect(moved.stderr).toMatch(new RegExp(`: perdure show ${taskId} --as ada --place office\n$`));
   expect((await place.perdure("show", taskId, ...asAda)).stderr).toContain(`local:ada has no task ${taskId}`);
   const there = [...asAda, "--place", "office"];
   const shown = await place.perdure("show", taskId, ...there);

@@ -129,6 +129,74 @@ it("a verified write that was killed on its way is found to be done, and not don
   expect(await eventsOf("publish.db", "ToolStarted")).toHaveLength(1);
 });
 
+it("a task is approved, killed, verified, corrected by a colleague, approved and moved; each refund is paid once", async () => {
+  const output = await run("people-and-a-crash.ts");
+  expect(readFileSync(join(folder, "bank.txt"), "utf8")).toBe("order 17: 40\norder 18: 45\n");
+
+  const [id = ""] = /(?<=^task )\w+/m.exec(output) ?? [];
+  const shown = output
+    .split(/^\$ perdure /m)
+    .slice(1)
+    .map((part) => part.replaceAll(id, "TASK"));
+  const endings = shown.map((part) => [part.split("\n")[0], /^\[(.+)\]$/m.exec(part)?.[1]]);
+  expect(endings).toEqual([
+    ['run "Pay back orders 17 and 18." --as ada', "exit 3"],
+    ["approve TASK --as ada", "SIGKILL"],
+    ["resume TASK --as ada", "exit 3"],
+    ["show TASK --as ada", "exit 0"],
+    ["resume TASK --as ada", "exit 1"],
+    ["verify TASK c6_0 --as ada", "exit 3"],
+    ["resume TASK --as ada", "exit 3"],
+    ["auto-approve on TASK --as ada", "exit 3"],
+    ["collaborator add TASK bob --as ada", "exit 0"],
+    ['steer TASK "Only half of order 18." --as bob', "exit 0"],
+    ["resume TASK --as ada", "exit 3"],
+    ["show TASK --as ada", "exit 0"],
+    ["approve TASK --as ada", "exit 0"],
+    ["handoff TASK --to office --as ada", "exit 0"],
+    ["show TASK --as ada", "exit 1"],
+    ["export TASK --as ada --place office", "exit 0"],
+  ]);
+  const decisive: readonly (readonly string[])[] = [
+    ['ask_c6_0: Refund (destructive) {"order":17,"amount":40}', "perdure approve TASK --as ada\n"],
+    ["the bank has it in its book"],
+    ["task TASK waits for a resolution", "perdure verify TASK c6_0 --as ada"],
+    ["actions    c6_0 Refund (destructive) unknown, started at seq 11"],
+    ["cannot be resumed while an action is unknown: c6_0 (Refund)"],
+    ["c6_0 Refund took effect: its tool has looked", "perdure resume TASK --as ada"],
+    ["Order 18 in full, too?"],
+    [],
+    [],
+    ["Steer is item"],
+    ['Refund (destructive) {"order":18,"amount":45}', "Somebody else corrected the task."],
+    ["approvals  automatic, but each change is asked about", "steered by local:bob\n"],
+    ["Order 17 is paid back in full, order 18 by half."],
+    ["lives in office now, private", "perdure show TASK --as ada --place office"],
+    ["local:ada has no task TASK"],
+    [
+      "place office, private",
+      "Settled as done by local:ada (verification)",
+      "for c6_0 Refund: approved",
+      "- pay back order 17: 40",
+      "for c33_0 Refund: approved",
+      "- add local:bob by local:ada",
+    ],
+  ];
+  for (const [index, words] of decisive.entries()) {
+    for (const each of words) expect(shown[index]).toContain(each);
+  }
+
+  const started = await eventsOf(".perdure/tasks.db", "ToolStarted");
+  const refunds = started.filter(({ name }) => name === "Refund");
+  expect(refunds.map(({ callId, attempt }) => [callId, attempt])).toEqual([
+    ["c6_0", 1],
+    ["c33_0", 1],
+  ]);
+  const records = await eventsOf(".perdure/tasks.db", "ExtensionRecorded");
+  const settled = records.filter(({ kind }) => kind === "approval_settled").map(({ data }) => data);
+  expect(settled).toMatchObject(refunds.map(({ callId }) => ({ callId, decision: "approved", by: "local:ada" })));
+}, 120_000);
+
 it("a Hono server acknowledges, streams from any event on, and shows nobody another's task", async () => {
   writeFileSync(join(folder, "a.txt"), "hello world\n");
   const server = start("hono-server.ts", { PORT: "0" });

@@ -29,6 +29,7 @@ import {
   folded,
   planLines,
   questionLines,
+  queuedLines,
   statusLine,
   unknownLines,
 } from "./lines.ts";
@@ -279,6 +280,40 @@ describe("a request for a decision", () => {
     expect(intentOf("/approve", after(...asked()).state)).toMatchObject({ do: "tell" });
   });
 
+  test("is not decided by what was typed about another, or about none", () => {
+    for (const line of ["y", "n", '3 {"name":"c"}', "/approve", "/deny no"]) {
+      expect(intentOf(line, state, "ask_c4_0")).toMatchObject(first);
+      expect(intentOf(line, state, null)).toMatchObject({
+        do: "tell",
+        text: expect.stringMatching(/^nothing was decided: nothing waited/) as string,
+      });
+      const gone = {
+        do: "tell",
+        text: expect.stringMatching(/^nothing was decided: ask_c3_0 waits no more, ask_c4_0 does/) as string,
+      };
+      expect(intentOf(line, state, "ask_c3_0")).toMatchObject(gone);
+      const late = {
+        do: "tell",
+        text: expect.stringMatching(/^nothing was decided: ask_c4_0 waits no more, nothing does now$/) as string,
+      };
+      expect(intentOf(line, after(...asked()).state, "ask_c4_0")).toMatchObject(late);
+    }
+    expect(intentOf("/approve c4_1", state, "ask_c3_0")).toMatchObject({ do: "decide", request: "ask_c4_1" });
+    expect(intentOf("what is it?", state, "ask_c3_0")).toMatchObject({ item: { type: "Say" } });
+  });
+
+  test("is not denied by the name of a call that asks nothing", () => {
+    expect(intentOf("/deny c9_9", state)).toEqual({ do: "decide", request: "c9_9", decision: "deny" });
+    expect(intentOf("/approve f2c9_9", state)).toEqual({ do: "decide", request: "f2c9_9", decision: "approve" });
+  });
+
+  test("holds up what is said meanwhile, which is shown as queued until it joins", () => {
+    const waits = after(...asksToDrop, taken(say("by the way")));
+    expect(queuedLines(waits)).toEqual(["queued until then: by the way"]);
+    const skipped = ["c4_0", "c4_1"].map((id) => finished(id, "no", { status: "denied" }));
+    expect(queuedLines(after(...asksToDrop, taken(say("by the way")), ...skipped))).toEqual([]);
+  });
+
   test("is told of once it is decided", () => {
     const settled = { requestId: "ask_c4_0", callId: "c4_0", by: "local:root" };
     const told = (record: Partial<Parameters<typeof core<"approval_settled">>[1]>) =>
@@ -319,7 +354,12 @@ const createTerminal = () => {
       look();
     });
   return {
-    streams: { stdin: stdin as never, stdout: stdout as never, interactive: true, patchConsole: false },
+    streams: {
+      stdin: stdin as never,
+      stdout: stdout as typeof stdout & NodeJS.WriteStream,
+      interactive: true,
+      patchConsole: false,
+    },
     until,
     type: (keys: string) => stdin.write(keys),
   };
@@ -339,8 +379,8 @@ const createDrawn = (transcript: Transcript, isBusy: boolean) => {
       changed = listener;
       return () => undefined;
     },
-    enter: (line) => {
-      next.resolve(line);
+    enter: (line, seen) => {
+      next.resolve(seen == null ? line : `${line} (of ${seen})`);
       return Promise.resolve();
     },
     interrupt: () => Promise.resolve(void did.push("interrupt")),
@@ -374,6 +414,53 @@ describe("the screen", () => {
     expect(await entered()).toBe("pasted whole\n");
     drawn.leave();
     await over;
+  });
+
+  test("a decision is on the request that stood first when it was begun", async () => {
+    const { streams, until, type } = createTerminal();
+    const { drawn, entered, change } = createDrawn(after(...asksToDrop), true);
+    const over = showScreen(drawn, { colours: false, hint: "the hint" }, streams);
+    await until('? ask_c4_1: may drop run with {"name":"b"}');
+    await until("the hint");
+    type("y");
+    await until("> y");
+    drawn.transcript.state?.calls.shift();
+    change();
+    await until("? ask_c4_1");
+    type("\r");
+    expect(await entered()).toBe("y (of ask_c4_0)");
+    drawn.leave();
+    await over;
+  });
+
+  test("requests that do not fit stand above, whole and once; what is drawn again fits", async () => {
+    const { streams, until, type } = createTerminal();
+    const items = Array.from({ length: 40 }, (_, index) => `file ${String(index)}`);
+    const many = asksToDrop
+      .slice(0, 4)
+      .concat([
+        core("approval_requested", { requestId: "ask_c4_0", ...request, items }),
+        core("approval_requested", { requestId: "ask_c4_1", ...request, callId: "c4_1" }),
+        waiting("approval"),
+      ]);
+    let drawnText = "";
+    streams.stdout.on("data", (piece: string) => (drawnText += piece));
+    const { drawn, entered } = createDrawn(after(...many), false);
+    const over = showScreen(drawn, { colours: false, hint: "the hint" }, streams);
+    await until("asks");
+    await until('ask_c4_0: may drop run with {"name":"a"}');
+    await until("- file 39");
+    await until("? ask_c4_0: drop, as it stands above");
+    await until("? ask_c4_1: drop, as it stands above");
+    await until("1. yes   2. no");
+    await until("the hint");
+    type("y");
+    await until("> y");
+    type("\r");
+    expect(await entered()).toBe("y (of ask_c4_0)");
+    drawn.leave();
+    await over;
+    expect(drawnText.split("- file 39")).toHaveLength(2);
   });
 
   test("interrupts at the first Ctrl-C and leaves at the second", async () => {

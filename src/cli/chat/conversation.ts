@@ -7,12 +7,13 @@ import { createTask } from "../../client/create-task.ts";
 import { post } from "../../client/post.ts";
 import { followLog } from "../../client/read-log.ts";
 import type { TaskRequest } from "../../client/create-task.ts";
+import type { NewItem } from "../../core/items.ts";
 import { isRunning } from "../../core/state.ts";
 import { defaultWorkerOptions, startWorker, type Worker } from "../../worker/worker.ts";
 import { failureOf } from "../failure.ts";
 import type { Session } from "../session.ts";
 import type { Workshop } from "../workshop.ts";
-import { intentOf, requestsOf, type DecideIntent } from "./intent.ts";
+import { intentOf, requestsOf, type DecideIntent, type Seen } from "./intent.ts";
 import { createTranscript, hear, take, type Transcript } from "./transcript.ts";
 
 export interface ConversationOptions {
@@ -66,16 +67,16 @@ export class Conversation {
     };
   }
 
-  /** Does what a typed line asks for. Never throws: what cannot be done is told. */
-  async enter(line: string): Promise<void> {
-    const intent = intentOf(line, this.transcript.state);
+  /** Does what a typed line asks for. `seen`: what stood first when it was begun. Never throws: what cannot be done is told. */
+  async enter(line: string, seen?: Seen): Promise<void> {
+    const intent = intentOf(line, this.transcript.state, seen);
     try {
       switch (intent?.do) {
         case "create":
           await this.#create(intent.text);
           break;
         case "post":
-          await post(this.#options.session.client, { taskId: this.#taskId ?? "", item: intent.item });
+          await this.#post(intent.item);
           break;
         case "decide":
           await this.#decide(intent);
@@ -108,6 +109,14 @@ export class Conversation {
     await this.#worker?.stop();
     await this.#following;
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #post(item: NewItem): Promise<void> {
+    const { seq } = await post(this.#options.session.client, { taskId: this.#taskId ?? "", item });
+    const { state, sent } = this.transcript;
+    if ((item.type !== "Say" && item.type !== "Steer") || (state !== undefined && seq <= state.inboxTaken)) return;
+    sent.set(seq, item.type === "Steer" ? `(steers) ${item.text}` : item.text);
+    this.#changed();
   }
 
   /** Under the controls that this chat has shown: another's newer ones do not make them old. */
@@ -144,7 +153,7 @@ export class Conversation {
   async #create(objective: string): Promise<void> {
     if (this.#taskId !== undefined) {
       // The first words are on their way; these are said after them.
-      await post(this.#options.session.client, { taskId: this.#taskId, item: { type: "Say", text: objective } });
+      await this.#post({ type: "Say", text: objective });
       return;
     }
     const request = this.#options.request(objective);

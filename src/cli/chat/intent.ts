@@ -82,18 +82,35 @@ const denyOf = (request: string, reason: string): Intent => ({
   ...(reason === "" ? {} : { reason }),
 });
 
-/** `/approve` and `/deny`, with or without the request's or its call's id. */
-const decisionOf = (name: "approve" | "deny", rest: string, state: TaskState | undefined): Intent => {
-  const pending = requestsOf(state);
-  const [, first = "", more = ""] = /^(\S*)\s*(.*)$/s.exec(rest) ?? [];
-  const named = pending.find(({ request, call }) => request === first || call.id === first);
-  const request = named?.request ?? (first.startsWith("ask_") ? first : pending[0]?.request);
-  if (request === undefined) return { do: "tell", text: "nothing waits for a decision" };
-  const words = named !== undefined || first.startsWith("ask_") ? more : rest;
-  return name === "approve" ? approveOf(request, words) : denyOf(request, words);
+/**
+ * Which request stood first when the person began to type: null for none, undefined where nobody knows. A decision that
+ * names no request is on that one, and on no other that has taken its place meanwhile.
+ */
+export type Seen = string | null | undefined;
+
+/** Why a decision that names no request cannot be on `request`; null where it can. */
+const elsewhere = (request: string | undefined, seen: Seen): Intent | null => {
+  if (seen === undefined || seen === (request ?? null)) return null;
+  const gone = seen === null ? "nothing waited when you began to type" : `${seen} waits no more`;
+  const now = request === undefined ? "nothing does now" : `${request} does: look, then decide`;
+  return { do: "tell", text: `nothing was decided: ${gone}, ${now}` };
 };
 
-/** What plain words decide; null where they are something said. */
+/** `/approve` and `/deny`, with or without the request's or its call's id. */
+const decisionOf = (name: "approve" | "deny", rest: string, state: TaskState | undefined, seen: Seen): Intent => {
+  const pending = requestsOf(state);
+  const [, first = "", more = ""] = /^(\S*)\s*(.*)$/s.exec(rest) ?? [];
+  const named = pending.find(({ request, call }) => request === first || call.id === first)?.request;
+  const decide = name === "approve" ? approveOf : denyOf;
+  if (named !== undefined || /^(?:ask_)?(?:f\d+)?c\d+_\d+/.test(first)) return decide(named ?? first, more);
+  const request = pending[0]?.request;
+  return (
+    elsewhere(request, seen) ??
+    (request === undefined ? { do: "tell", text: "nothing waits for a decision" } : decide(request, rest))
+  );
+};
+
+/** What plain words decide of a request; null where they are something said. */
 const plainDecision = (text: string, request: string): Intent | null => {
   if (/^(y|yes|approve|1)$/i.test(text)) return approveOf(request, "");
   const [, reason] = /^(?:n|no|deny|2)(?:$|[\s,]+(.*)$)/is.exec(text) ?? [];
@@ -103,11 +120,11 @@ const plainDecision = (text: string, request: string): Intent | null => {
   return /^(correct|3)$/i.test(text) ? usage("3 and the whole input as JSON") : null;
 };
 
-const commandOf = (name: string, rest: string, state: TaskState | undefined): Intent => {
+const commandOf = (name: string, rest: string, state: TaskState | undefined, seen: Seen): Intent => {
   switch (name) {
     case "approve":
     case "deny":
-      return decisionOf(name, rest, state);
+      return decisionOf(name, rest, state, seen);
     case "quit":
     case "exit":
       return { do: "leave" };
@@ -135,24 +152,25 @@ const commandOf = (name: string, rest: string, state: TaskState | undefined): In
 };
 
 /** Words alone answer the question that is asked, decide on a request, go on with what is paused, or are said. */
-const plainIntent = (text: string, state: TaskState | undefined): Intent => {
+const plainIntent = (text: string, state: TaskState | undefined, seen: Seen): Intent => {
   if (state === undefined) return { do: "create", text };
   const [question] = questionsOf(state);
   if (question !== undefined)
     return post({ type: "Answer", question: question.id, text: answerText(text, question.choices) });
-  const [asked] = requestsOf(state);
-  const decision = asked === undefined ? null : plainDecision(text, asked.request);
-  if (decision !== null) return decision;
+  const asked = requestsOf(state)[0]?.request;
+  const about = asked ?? seen ?? undefined;
+  const decision = about === undefined ? null : plainDecision(text, about);
+  if (decision !== null) return elsewhere(asked, seen) ?? decision;
   return state.waiting?.on === "resume" ? post({ type: "Resume", text }) : post({ type: "Say", text });
 };
 
 /** Null for a line that says nothing. */
-export const intentOf = (line: string, state: TaskState | undefined): Intent | null => {
+export const intentOf = (line: string, state: TaskState | undefined, seen?: Seen): Intent | null => {
   const text = line.trim();
   if (text === "") return null;
   const [, name, rest = ""] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? [];
-  if (name === undefined) return plainIntent(text, state);
-  const intent = commandOf(name, rest.trim(), state);
+  if (name === undefined) return plainIntent(text, state, seen);
+  const intent = commandOf(name, rest.trim(), state, seen);
   return intent.do === "post" && state === undefined
     ? { do: "tell", text: "there is no task yet: say something" }
     : intent;

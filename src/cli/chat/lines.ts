@@ -1,7 +1,9 @@
 // Blocks and what goes on now as lines of text, for the screen and for plain output alike. Colour adds nothing that the words
 // do not say.
+import { textOf } from "../../core/messages.ts";
 import type { Call, TaskState } from "../../core/state.ts";
 import type { Saved, Status } from "../../plugins/plan/saved.ts";
+import { oneLine } from "../one-line.ts";
 import { safe } from "../program.ts";
 import { questionsOf, requestsOf } from "./intent.ts";
 import { inputLine, lineOf, type Block, type Transcript } from "./transcript.ts";
@@ -9,6 +11,8 @@ import { inputLine, lineOf, type Block, type Transcript } from "./transcript.ts"
 /** An output longer than this is folded; all of it is in the log. */
 const OUTPUT_LINES = 6;
 const LINE_CHARS = 200;
+/** So many requests are named where they are told in brief. */
+const BRIEF_REQUESTS = 5;
 
 export const seconds = (ms: number): string =>
   ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${String(Math.round(ms / 1_000))} s`;
@@ -38,6 +42,8 @@ export const blockLines = (block: Block): { readonly head: string; readonly line
       const lines = block.output.trim() === "" ? [] : folded(block.output);
       return { head: `${head}  ${statusWord[block.status]}${took}`, lines };
     }
+    case "asked":
+      return { head: "asks", lines: block.lines };
     case "note":
       return { head: "note", lines: safe(block.text).split("\n") };
   }
@@ -81,22 +87,56 @@ export const questionLines = (state: TaskState | undefined): string[] => {
   return [...asked, ...hint];
 };
 
+const HOW_TO_DECIDE = "  1. yes   2. no   3. with another input: 3 JSON";
+
+const decidesOnFirst = (pending: readonly unknown[]): string[] =>
+  pending.length > 1 ? ["What you type decides on the first; /approve ID and /deny ID on another."] : [];
+
+type Pending = ReturnType<typeof requestsOf>[number];
+
+/** A request whole, exactly as it would run. */
+export const requestLines = ({ requests }: Transcript, { request, call }: Pending): string[] => {
+  const { input, items = [], reason, expiresAt } = requests.get(request) ?? {};
+  const shown = call.redacted === true ? "(redacted)" : JSON.stringify(input ?? call.input);
+  return [
+    safe(`${request}: may ${call.name} run with ${shown}`),
+    ...items.map((item) => safe(`  - ${item}`)),
+    ...(reason === undefined ? [] : [safe(`  ${reason}`)]),
+    ...(expiresAt === undefined ? [] : [`  expires ${new Date(expiresAt).toISOString()}`]),
+  ];
+};
+
 /** What waits for a decision, exactly as it would run, and how to decide. */
-export const approvalLines = ({ state, requests }: Transcript): string[] => {
+export const approvalLines = (transcript: Transcript): string[] => {
+  const pending = requestsOf(transcript.state);
+  const asked = pending.flatMap((each) => [...requestLines(transcript, each), HOW_TO_DECIDE]);
+  return [...asked, ...decidesOnFirst(pending)];
+};
+
+/** The same in few lines, where each request stands whole above. */
+export const briefApprovalLines = ({ state }: Transcript, columns: number): string[] => {
   const pending = requestsOf(state);
-  const hint = pending.length > 1 ? ["What you type decides on the first; /approve ID and /deny ID on another."] : [];
-  const asked = pending.flatMap(({ request, call }) => {
-    const { input, items = [], reason, expiresAt } = requests.get(request) ?? {};
-    const shown = call.redacted === true ? "(redacted)" : JSON.stringify(input ?? call.input);
-    return [
-      safe(`${request}: may ${call.name} run with ${shown}`),
-      ...items.map((item) => safe(`  - ${item}`)),
-      ...(reason === undefined ? [] : [safe(`  ${reason}`)]),
-      ...(expiresAt === undefined ? [] : [`  expires ${new Date(expiresAt).toISOString()}`]),
-      "  1. yes   2. no   3. with another input: 3 JSON",
-    ];
-  });
-  return [...asked, ...hint];
+  const more = pending.length - BRIEF_REQUESTS;
+  return [
+    ...pending
+      .slice(0, BRIEF_REQUESTS)
+      .map(({ request, call }) => oneLine(safe(`${request}: ${call.name}, as it stands above`), columns)),
+    ...(more > 0 ? [`and ${String(more)} more`] : []),
+    ...(pending.length === 0 ? [] : [HOW_TO_DECIDE]),
+    ...decidesOnFirst(pending),
+  ];
+};
+
+/** Words that were accepted and have not joined yet: those that nobody has taken, and those that wait for results. */
+export const queuedLines = ({ state, sent, inputs }: Transcript): string[] => {
+  const holds = state?.calls.some(({ phase }) => phase !== "finished") === true;
+  const queued = (holds ? state.queue : []).flatMap((message) =>
+    message.role === "user" && inputs.has(message.seq) ? [textOf(message.content)] : [],
+  );
+  return [
+    ...[...sent.values()].map((text) => safe(`saved, joins after this step: ${lineOf(text)}`)),
+    ...queued.map((text) => safe(`queued until then: ${lineOf(text)}`)),
+  ];
 };
 
 /** Actions that only a person or their own check can settle. */

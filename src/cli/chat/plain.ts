@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import type { Program } from "../program.ts";
 import type { Conversation } from "./conversation.ts";
-import { approvalLines, blockLines, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
+import { approvalLines, blockLines, planLines, questionLines, queuedLines, statusLine, unknownLines } from "./lines.ts";
 
 /** Prints what is over as it comes, and where the task stands whenever it comes to rest. */
 export const showPlain = async (
@@ -27,7 +27,7 @@ export const showPlain = async (
     if (!rests || state.seq === restedAt) return;
     restedAt = state.seq;
     const asked = [...questionLines(state), ...approvalLines(transcript), ...unknownLines(state)];
-    for (const line of [...planLines(state), ...asked]) output.print(line);
+    for (const line of [...planLines(state), ...asked, ...queuedLines(transcript)]) output.print(line);
     output.tell(`- ${statusLine(transcript, Date.now())}`);
     if (ended) resting.resolve();
   };

@@ -1,18 +1,32 @@
 // The live view of a chat, drawn by Ink: what is over stays above and is never drawn again; below it what goes on now, and the
 // line that is typed.
-import { Box, Static, Text, render, useApp, useInput, type RenderOptions } from "ink";
+import { Box, Static, Text, render, useApp, useInput, useWindowSize, type RenderOptions } from "ink";
 import TextInput from "ink-text-input";
-import { createElement as h, useEffect, useReducer, useState, type ReactNode } from "react";
+import { createElement as h, useEffect, useReducer, useRef, useState, type ReactNode } from "react";
 import { safe } from "../program.ts";
 import type { Conversation } from "./conversation.ts";
-import { approvalLines, blockLines, callLines, planLines, questionLines, statusLine, unknownLines } from "./lines.ts";
-import type { Block } from "./transcript.ts";
+import { requestsOf, type Seen } from "./intent.ts";
+import {
+  approvalLines,
+  blockLines,
+  briefApprovalLines,
+  callLines,
+  planLines,
+  questionLines,
+  queuedLines,
+  requestLines,
+  statusLine,
+  unknownLines,
+} from "./lines.ts";
+import type { Block, Transcript } from "./transcript.ts";
 
 /** Two presses of Ctrl-C within this leave (ms). */
 const TWICE_MS = 2_000;
 const TICK_MS = 500;
 /** How much of a reply on its way is shown: a terminal cannot redraw more lines than it has. */
 const TAIL_LINES = 12;
+/** Lines that are not the requests': calls, status, what is typed, the hint. */
+const OTHER_LINES = 8;
 
 /** What is drawn, and what the keys do. */
 export type Drawn = Pick<
@@ -51,7 +65,38 @@ const blockView = (block: Block, key: number, colours: boolean): ReactNode => {
 
 const tailOf = (saying: string): string[] => safe(saying).split("\n").slice(-TAIL_LINES);
 
-const Live = ({ conversation, colours }: { conversation: Drawn; colours: boolean }): ReactNode => {
+interface LiveOptions {
+  readonly conversation: Drawn;
+  readonly colours: boolean;
+  /** What is asked of the person about calls that wait for a decision. */
+  readonly asks: readonly string[];
+}
+
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What is drawn again and again has to fit the terminal: otherwise each key would fill the scrollback with it. */
+const requestsFit = (transcript: Transcript, { columns, rows }: Size): boolean => {
+  const heights = approvalLines(transcript).map((text) => Math.ceil((text.length + 2) / columns));
+  return heights.reduce((sum, height) => sum + height, 0) <= rows - OTHER_LINES;
+};
+
+/** What is over, in order, and with it the requests that are too long to be drawn again: whole, once. Only added to. */
+const useOver = (transcript: Transcript, fit: boolean): readonly Block[] => {
+  const over = useRef({ blocks: [] as Block[], taken: 0, requests: new Set<string>() }).current;
+  over.blocks.push(...transcript.blocks.slice(over.taken));
+  over.taken = transcript.blocks.length;
+  for (const pending of fit ? [] : requestsOf(transcript.state)) {
+    if (over.requests.has(pending.request)) continue;
+    over.requests.add(pending.request);
+    over.blocks.push({ kind: "asked", lines: requestLines(transcript, pending) });
+  }
+  return over.blocks;
+};
+
+const Live = ({ conversation, colours, asks }: LiveOptions): ReactNode => {
   const { transcript } = conversation;
   const now = Date.now();
   const { state, saying } = transcript;
@@ -59,7 +104,7 @@ const Live = ({ conversation, colours }: { conversation: Drawn; colours: boolean
     saying === ""
       ? []
       : [line("agent", "says", coloured(colours, "green")), ...tailOf(saying).map((text, n) => line(`  ${text}`, n))];
-  const asked = [...questionLines(state), ...approvalLines(transcript), ...unknownLines(state)];
+  const asked = [...questionLines(state), ...asks, ...unknownLines(state)];
   return h(
     Box,
     { flexDirection: "column", marginTop: 1 },
@@ -67,6 +112,7 @@ const Live = ({ conversation, colours }: { conversation: Drawn; colours: boolean
     ...planLines(state).map((text, n) => line(text, `plan ${String(n)}`, coloured(colours, "gray"))),
     ...callLines(state, now).map((text, n) => line(`* ${text}`, `call ${String(n)}`, coloured(colours, "yellow"))),
     ...asked.map((text, n) => line(`? ${text}`, `asks ${String(n)}`, { bold: colours, ...coloured(colours, "cyan") })),
+    ...queuedLines(transcript).map((text, n) => line(`+ ${text}`, `queued ${String(n)}`, coloured(colours, "gray"))),
     line(`- ${statusLine(transcript, now)}`, "status", coloured(colours, "gray")),
   );
 };
@@ -104,6 +150,8 @@ const Chat = ({ conversation, options }: { conversation: Drawn; options: ScreenO
   const { exit } = useApp();
   const [typed, setTyped] = useState("");
   const [hint, setHint] = useState(options.hint);
+  const seen = useRef<Seen>(null);
+  const { columns, rows } = useWindowSize();
   useChanges(conversation);
   useInterrupt(conversation, setHint);
   useEffect(() => {
@@ -118,20 +166,24 @@ const Chat = ({ conversation, options }: { conversation: Drawn; options: ScreenO
   const onSubmit = (text: string): void => {
     setTyped("");
     setHint(options.hint);
-    void conversation.enter(text);
+    void conversation.enter(text, seen.current);
   };
   // What is pasted comes in one piece, its line ends with it.
   const onChange = (text: string): void => {
     const lines = text.replaceAll(/\r\n?/g, "\n");
+    if (typed === "") seen.current = requestsOf(conversation.transcript.state)[0]?.request ?? null;
     if (lines.endsWith("\n")) onSubmit(lines);
     else setTyped(lines);
   };
-  const drawn = conversation.transcript.blocks.slice();
+  const { transcript } = conversation;
+  const fit = requestsFit(transcript, { columns, rows });
+  const drawn = useOver(transcript, fit).slice();
+  const asks = fit ? approvalLines(transcript) : briefApprovalLines(transcript, columns - 2);
   return h(
     Box,
     { flexDirection: "column" },
     h(Static<Block>, { items: drawn, children: (block, index) => blockView(block, index, colours) }),
-    h(Live, { conversation, colours }),
+    h(Live, { conversation, colours, asks }),
     h(
       Box,
       { key: "typed" },

@@ -24,6 +24,7 @@ export type Block =
       /** From its first announcement; null where it never ran. */
       readonly durationMs: number | null;
     }
+  | { readonly kind: "asked"; readonly lines: readonly string[] }
   | { readonly kind: "note"; readonly text: string };
 
 export interface Transcript {
@@ -32,6 +33,10 @@ export interface Transcript {
   state: TaskState | undefined;
   /** What was asked, by request id. */
   readonly requests: Map<string, CoreRecord<"approval_requested">>;
+  /** Seqs of the events that hold what people said. */
+  readonly inputs: Set<number>;
+  /** What was posted from here, by its seq in the inbox, until it is taken. */
+  readonly sent: Map<number, string>;
   /** The reply on its way, as far as this process is given it. */
   saying: string;
   thinking: boolean;
@@ -41,6 +46,8 @@ export const createTranscript = (): Transcript => ({
   blocks: [],
   state: undefined,
   requests: new Map(),
+  inputs: new Set(),
+  sent: new Map(),
   saying: "",
   thinking: false,
 });
@@ -165,12 +172,14 @@ const blocksOf = (event: Event, state: TaskState | undefined, at: number): Block
 export const take = (transcript: Transcript, taskId: string, recorded: Recorded, reducers: Reducers): void => {
   const { event, at } = recorded;
   transcript.blocks.push(...blocksOf(event, transcript.state, at));
+  if (event.type === "InputTaken") transcript.inputs.add(recorded.seq);
   if (event.type === "ExtensionRecorded" && event.extension === "core" && event.kind === "approval_requested") {
     const asked = event.data as CoreRecord<"approval_requested">;
     transcript.requests.set(asked.requestId, asked);
   }
   if (transcript.state === undefined) transcript.state = createState(taskId, recorded);
   else apply(transcript.state, recorded, reducers);
+  for (const seq of transcript.sent.keys()) if (seq <= transcript.state.inboxTaken) transcript.sent.delete(seq);
   if (event.type !== "ModelCalled" && event.type !== "ModelReplied") return;
   transcript.saying = "";
   transcript.thinking = false;

@@ -53,7 +53,11 @@ export const handoff = defineCommand({
     }
     const state = await loadState(session.store, taskId);
     if (json) program.output.json({ taskId, origin: state.origin });
-    else program.output.tell(`task ${taskId} lives in ${state.origin.place} now, private; only there is it found`);
+    else {
+      const there = state.origin.place;
+      const shows = session.again(`show ${taskId}`, { place: there });
+      program.output.tell(`task ${taskId} lives in ${there} now, private; only there is it found: ${shows}`);
+    }
     return 0;
   },
 });

@@ -53,6 +53,11 @@ const approvalText = (view: ApprovalView): string =>
     `hash ${view.inputHash}, showing ${String(view.showing)}, asked at seq ${String(view.requestedSeq)}`,
   ].join("\n");
 
+const automaticText = ({ steeredByOther }: TaskView): string =>
+  steeredByOther
+    ? "automatic, but each change is asked about: not you alone have corrected it"
+    : "automatic: nothing is asked";
+
 /** The lines of a part of the page, under its name. */
 const part = (name: string, lines: readonly string[]): [string, string][] =>
   lines.map((line, index) => [index === 0 ? name : "", line]);
@@ -94,7 +99,7 @@ const page = (view: TaskView): string => {
       view.queued.map(({ text }) => JSON.stringify(text)),
     ),
     ["agent", `${view.agent}, model ${view.model}, mode ${view.mode}, on interrupt ${view.onInterrupt}`],
-    ...(view.autoApprove ? [["approvals", "automatic: nothing is asked"] as [string, string]] : []),
+    ...(view.autoApprove ? [["approvals", automaticText(view)] as [string, string]] : []),
     ["workspace", view.workspace ?? "none"],
     ["owner", view.owner],
     ["place", `${view.origin.place}${view.origin.private ? ", private" : ""}`],
