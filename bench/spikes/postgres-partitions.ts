@@ -11,21 +11,22 @@ import { median } from "./postgres/measure.ts";
 const [events = 1_000_000, partitions = 16] = process.argv.slice(2).map(Number);
 const LOG = 100;
 const TASKS = events / LOG;
-/** Tasks that one prune takes: a tenth of all. */
-const PRUNED = TASKS / 10;
-const ROUNDS = 3;
+/** Tasks that one prune takes: a tenth of all, and as many as the command line takes at a time. */
+const [BULK, SOME] = [TASKS / 10, 50];
+const [BULKS, SOMES] = [2, 20];
+const ENDED = BULK * BULKS + SOME * SOMES;
 
 type Way = "one table" | "partitions";
 const ways: readonly Way[] = ["one table", "partitions"];
 const schemaOf = (way: Way): string => way.replace(" ", "_");
 
-/** Tasks of 100 events each; three tenths of them ended long ago. */
+/** Tasks of 100 events each; those that will be pruned ended long ago. */
 const fill = async (client: pg.Client, schema: string): Promise<void> => {
   await client.query(`INSERT INTO ${schema}.lanes (queue, requires) VALUES ('filled', '{agent:demo}')`);
   await client.query(`INSERT INTO ${schema}.tasks (created_at, updated_at, since, priority, lane, last_seq, first_seq, private,
       head, id, key_place, agent, owner, front_end, place, conversation, root, mode, status, epoch)
     SELECT n, n, n, 0, lane, ${String(LOG)}, 1, true, '', 'task ' || n, 'p', 'demo', 'owner', 'f', 'p', 'c', 'x', 'run',
-      CASE WHEN n <= ${String(PRUNED * ROUNDS)} THEN 'ended' ELSE 'waiting' END, 1
+      CASE WHEN n <= ${String(ENDED)} THEN 'ended' ELSE 'waiting' END, 1
     FROM generate_series(1, ${String(TASKS)}) n, ${schema}.lanes`);
   await client.query(`INSERT INTO ${schema}.secrets SELECT task, sha256(id::bytea) FROM ${schema}.tasks`);
   // As they come: task by task within a hundred that are worked on at the same time.
@@ -78,18 +79,20 @@ const measure = async (stores: Readonly<Record<Way, Store>>): Promise<void> => {
     await stores[way].append({ ...appending(task.claim, task.end, []), drafts });
     task.end = drafts.at(-1) ?? task.end;
   };
-  const idOf = (round: number): string =>
-    `task ${String(PRUNED * ROUNDS + 1 + ((round * 7919) % (TASKS - PRUNED * ROUNDS)))}`;
+  const idOf = (round: number): string => `task ${String(ENDED + 1 + ((round * 7919) % (TASKS - ENDED)))}`;
   await compare("append of two events", 400, (way) => append(way, 0));
   await compare("eight appends at once", 100, (way) => Promise.all(begun[way].map((_, n) => append(way, n))));
   await compare("read of a task of 100 events", 400, (way, round) => stores[way].read({ taskId: idOf(round) }));
   await compare("read of its last event", 400, (way, round) =>
     stores[way].read({ taskId: idOf(round), after: LOG - 1 }),
   );
-  await compare(`prune of ${String(PRUNED)} tasks, ${String(PRUNED * LOG)} events`, ROUNDS, async (way) => {
-    const gone = await stores[way].prune({ endedBefore: TASKS, limit: PRUNED });
-    if (gone.length !== PRUNED) throw new Error(`pruned ${String(gone.length)}`);
-  });
+  const prune = (limit: number, rounds: number): Promise<void> =>
+    compare(`prune of ${String(limit)} tasks, ${String(limit * LOG)} events`, rounds, async (way) => {
+      const gone = await stores[way].prune({ endedBefore: TASKS, limit });
+      if (gone.length !== limit) throw new Error(`pruned ${String(gone.length)}`);
+    });
+  await prune(SOME, SOMES);
+  await prune(BULK, BULKS);
   await compare("check of the store", 1, (way) => stores[way].check());
 };
 

@@ -15,6 +15,12 @@ import { createDatabase, withClient, type Database } from "./database.ts";
 import { startProxy } from "./proxy.ts";
 import { appending, claimTask, createTask, endOf, told } from "./tasks.ts";
 
+const temporaryFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "perdure-partitions-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+};
+
 const openStore = async (url: string, partitions?: number): Promise<Store> => {
   const store = await openPostgresStore({ url, ...(partitions === undefined ? {} : { partitions }) });
   onTestFinished(() => store.close());
@@ -67,7 +73,7 @@ test.each([
     await openStore(database.url, made);
     const refused = { code: "conflict", message: expect.stringMatching(new RegExp(`${says} .* leave the number out`)) };
     await expect(openPostgresStore({ url: database.url, partitions: asked })).rejects.toMatchObject(refused);
-    const to = join(tmpdir(), "perdure-never-made.backup");
+    const to = join(temporaryFolder(), "b");
     await expect(backupDatabase({ url: `${database.url}?partitions=${String(asked)}`, to })).rejects.toMatchObject(
       refused,
     );
@@ -157,9 +163,7 @@ test.each([
 ])("a backup of $made partitions, restored where the URL names $named, is in $restored", async (numbers) => {
   await using database = await createDatabase();
   await using other = await createDatabase();
-  const folder = mkdtempSync(join(tmpdir(), "perdure-partitions-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const from = join(folder, "b");
+  const from = join(temporaryFolder(), "b");
   const store = await openStore(database.url, numbers.made);
   const taskIds = [await beginTask(store), await beginTask(store), await beginTask(store)];
   expect((await backupDatabase({ url: database.url, to: from })).findings).toEqual([]);
