@@ -7,8 +7,11 @@ import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import { createDatabase, type Database } from "./database.ts";
 import { claiming, createTask } from "./tasks.ts";
 
-const connect = ({ url }: Database, known = migrations.length, schema = "perdure"): Connection =>
-  new Connection({ url, schema, max: 2, timeoutMs: 10_000, seal: plainSeal, clock: undefined, known, prepared: true });
+const connect = ({ url }: Database, partitions?: number): Connection =>
+  new Connection({
+    ...{ url, schema: "perdure", max: 2, timeoutMs: 10_000, seal: plainSeal, clock: undefined, partitions },
+    ...{ known: migrations.length, prepared: true },
+  });
 
 /** All that the catalog says of a schema's tables, indexes and functions, in words that do not depend on when they came. */
 const shape = (database: Database, schema = "perdure") =>
@@ -20,17 +23,38 @@ const shape = (database: Database, schema = "perdure") =>
      UNION ALL SELECT 'function', proname, replace(prosrc, quote_ident($1) || '.', '') FROM pg_proc
        WHERE pronamespace = $1::regnamespace
      UNION ALL SELECT 'options', relname, reloptions::text FROM pg_class WHERE relnamespace = $1::regnamespace
+     UNION ALL SELECT 'partition', relname, pg_get_expr(relpartbound, oid) FROM pg_class
+       WHERE relnamespace = $1::regnamespace AND relispartition
      ORDER BY 1, 2, 3`,
     schema,
   );
 
-test("a schema that came step by step is the one that comes at once", async () => {
-  await using fresh = await createDatabase();
-  await using upgraded = await createDatabase();
-  const [one, other] = [connect(fresh), connect(upgraded)];
-  await migrate(one);
-  for (let version = 1; version <= migrations.length; version += 1) await migrate(other, migrations.slice(0, version));
-  expect(await shape(upgraded)).toEqual(await shape(fresh));
+test.each([undefined, 4])(
+  "a schema that came step by step is the one that comes at once (partitions: %s)",
+  async (parts) => {
+    await using fresh = await createDatabase();
+    await using upgraded = await createDatabase();
+    const [one, other] = [connect(fresh, parts), connect(upgraded, parts)];
+    await migrate(one);
+    for (let version = 1; version <= migrations.length; version += 1)
+      await migrate(other, migrations.slice(0, version));
+    expect(await shape(upgraded)).toEqual(await shape(fresh));
+    await Promise.all([one.close(), other.close()]);
+  },
+);
+
+test("a schema in partitions has the columns, indexes and functions of one in one table, and partitions beside", async () => {
+  await using whole = await createDatabase();
+  await using divided = await createDatabase();
+  const [one, other] = [connect(whole), connect(divided, 4)];
+  for (const connection of [one, other]) await migrate(connection);
+  const others = (await shape(divided)).filter(({ name }) => !/^events_\d/.test(String(name)));
+  // The index of a table that is divided says so.
+  const same = ({ is, ...row }: Record<string, unknown>) => ({
+    ...row,
+    is: is === null ? is : String(is).replace("ON ONLY", "ON"),
+  });
+  expect(others.map(same)).toEqual((await shape(whole)).map(same));
   await Promise.all([one.close(), other.close()]);
 });
 
@@ -115,6 +139,9 @@ test("a store that must be there is not made", async () => {
 test.each([
   ["postgres://h/d?notify=maybe", "notify in a URL is on or off"],
   ["postgres://h/d?max=none", "max in a URL is a number"],
+  ["postgres://h/d?partitions=1", "partitions is a number from 2 to 256, not 1"],
+  ["postgres://h/d?partitions=257", "from 2 to 256, not 257"],
+  ["postgres://h/d?partitions=16.5", "from 2 to 256"],
   ['postgres://h/d?schema=a"b', "a schema is named in"],
   ["postgres//h", "cannot be read"],
 ])("%s is refused before anything is asked of a server", async (url, says) => {

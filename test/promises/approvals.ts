@@ -96,8 +96,8 @@ export const approvals: readonly Promised[] = [
     ],
     [
       "src/client/export-approvals.ts",
-      "decision, by, input, reason } });",
-      'decision, by: "core", input, reason } });',
+      "decision, by, auto, input, reason } });",
+      'decision, by: "core", auto, input, reason } });',
     ],
   ),
   kept(

@@ -23,6 +23,8 @@ const Header = Type.Object({
   backupAt: Type.Integer(),
   /** The cluster's; null where it was not to be had. */
   systemId: Type.Union([Type.String(), Type.Null()]),
+  /** How many the events were in; null, or not there, for one table. */
+  partitions: Type.Optional(Type.Union([Type.Integer({ minimum: 2, maximum: 256 }), Type.Null()])),
 });
 export type Header = Static<typeof Header>;
 

@@ -20,6 +20,7 @@ export interface DatabaseOptions {
   /** See PostgresOptions. */
   readonly url: string;
   readonly schema?: string;
+  readonly partitions?: number;
   readonly seal?: Seal;
   readonly clock?: DatabaseClock;
 }
@@ -31,11 +32,11 @@ export interface BackupOptions extends DatabaseOptions {
 }
 
 /** One connection, on which a statement takes as long as it takes. */
-export const connectTo = ({ url: text, schema, seal = plainSeal, clock }: DatabaseOptions): Connection => {
+export const connectTo = ({ url: text, seal = plainSeal, clock, ...asked }: DatabaseOptions): Connection => {
   const { url, ...given } = fromUrl(text);
-  const named = { url, schema: schema ?? given.schema ?? "perdure" };
+  const { schema = given.schema ?? "perdure", partitions = given.partitions } = asked;
   return new Connection({
-    ...named,
+    ...{ url, schema, partitions },
     ...{ max: 1, timeoutMs: Infinity, seal, clock, known: migrations.length, prepared: false },
   });
 };
@@ -53,24 +54,33 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 export const copied = ({ name, columns }: Table): string =>
   `perdure.${quoted(name)} (${columns.map(quoted).join(", ")})`;
 
+/** The beginning of a COPY of its rows: out of one table, or of its partitions, which COPY takes from a query alone. */
+const copying = ({ divided, ...table }: Found): string =>
+  divided ? `(SELECT ${table.columns.map(quoted).join(", ")} FROM perdure.${quoted(table.name)})` : copied(table);
+
+interface Found extends Table {
+  readonly divided: boolean;
+}
+
 /** Every table with the columns that hold what others do not follow from; those that others refer to first. */
-const TABLES = `SELECT c.relname AS name, json_agg(attname ORDER BY attnum) AS columns
+const TABLES = `SELECT c.relname AS name, json_agg(attname ORDER BY attnum) AS columns, relkind = 'p' AS divided
   FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid JOIN pg_namespace n ON n.oid = relnamespace
   WHERE nspname = $1 AND relkind IN ('r', 'p') AND NOT relispartition
     AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
-  GROUP BY c.oid, c.relname
+  GROUP BY c.oid, c.relname, c.relkind
   ORDER BY EXISTS (SELECT FROM pg_constraint WHERE conrelid = c.oid AND contype = 'f'), c.relname`;
 
-const HEADER = `SELECT version AS schema, epoch, system_id AS "systemId", $1::bigint AS "backupAt" FROM perdure.place`;
+const HEADER = `SELECT version AS schema, epoch, partitions, system_id AS "systemId", $1::bigint AS "backupAt"
+  FROM perdure.place`;
 
 const write = async (connection: Connection, session: Transaction, part: string, at: number): Promise<void> => {
   const header = await session.first<Header>(HEADER, at);
   if (header === undefined) throw new StoreError("damaged", `${connection.name}: the table "place" has lost its row`);
   const writer = await BackupWriter.begin(part, header);
   try {
-    for (const table of await session.rows<Table>(TABLES, connection.schema)) {
-      await writer.table(table);
-      const rows = session.copyOut(`COPY ${copied(table)} TO STDOUT (FORMAT binary)`);
+    for (const table of await session.rows<Found>(TABLES, connection.schema)) {
+      await writer.table({ name: table.name, columns: table.columns });
+      const rows = session.copyOut(`COPY ${copying(table)} TO STDOUT (FORMAT binary)`);
       for await (const chunk of rows) await writer.rows(chunk);
     }
     await writer.end();

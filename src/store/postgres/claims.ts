@@ -30,7 +30,8 @@ const CLAIM = `SELECT * FROM perdure.claim_some($1::integer, $2::text, $3::bigin
 /** What a row of LOAD is about. */
 const [TASK, SNAPSHOT, ITEM] = [0, 1, 2];
 
-const LOAD = `WITH t AS MATERIALIZED (SELECT * FROM perdure.tasks WHERE task = $1),
+/** All that a claim is given, of the task with the number $1. */
+export const LOAD = `WITH t AS MATERIALIZED (SELECT * FROM perdure.tasks WHERE task = $1),
   s AS MATERIALIZED (SELECT seq, revision, bytes FROM perdure.snapshots
     WHERE task = $1 AND version = $2 AND revision = (SELECT revision FROM t))
   SELECT ${String(TASK)} AS what, last_seq AS seq, revision::bigint AS at, 0::smallint AS type, json_build_object(

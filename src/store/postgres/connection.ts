@@ -9,7 +9,7 @@ import { StoreError, type Seal } from "../store.ts";
 import { plainSeal } from "../seal.ts";
 import { isCollision, isOtherSchema, isSpoilt, refusalOf } from "./refusal.ts";
 import { decodeText } from "./text.ts";
-import { checkSchema, shownUrl } from "./url.ts";
+import { checkPartitions, checkSchema, shownUrl } from "./url.ts";
 
 /** What a test puts in place of the database's clock: its time, and a time for leases (ms). */
 export interface DatabaseClock {
@@ -46,6 +46,8 @@ export interface ConnectionOptions {
   readonly known: number;
   /** Whether statements are kept prepared in their connection. */
   readonly prepared: boolean;
+  /** How many partitions the events are in (partitions.ts). Undefined: as it is, and one table where the schema is made. */
+  readonly partitions?: number | undefined;
 }
 
 const COLLISIONS = 8;
@@ -89,6 +91,7 @@ export class Connection implements Session {
   constructor(options: ConnectionOptions) {
     const { url, schema, max, timeoutMs, seal, clock, known, prepared } = options;
     checkSchema(schema);
+    checkPartitions(options.partitions);
     this.options = options;
     this.name = shownUrl(url);
     this.url = url;

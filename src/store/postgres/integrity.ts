@@ -47,6 +47,8 @@ const faults: readonly string[] = [
   `SELECT id, 'its file ' || name || ' is not whole' AS what
    FROM perdure.files JOIN perdure.tasks USING (task) LEFT JOIN perdure.chunks USING (file)
    GROUP BY id, file, name, size HAVING count(n) <> coalesce(max(n) + 1, 0) OR (size > 0 AND count(n) = 0)`,
+  `SELECT '' AS id, 'the events have ' || n || ' partitions of ' || coalesce(partitions, 0) AS what FROM perdure.place,
+   (SELECT count(*) AS n FROM pg_inherits WHERE inhparent = 'perdure.events'::regclass) p WHERE n <> coalesce(partitions, 0)`,
 ];
 
 /** Everything that is wrong. Ready or not is no counter here: the database derives it. */

@@ -34,7 +34,7 @@ export const bodyColumn = (plain: string): string =>
   `CASE WHEN ${plain}::boolean THEN convert_from(body, 'UTF8') ELSE encode(body, 'base64') END`;
 
 /** The first row is the task's: its type is 1 when it has ended. */
-const ENVELOPES = `WITH t AS MATERIALIZED (SELECT task, is_over FROM perdure.tasks WHERE id = $1)
+export const ENVELOPES = `WITH t AS MATERIALIZED (SELECT task, is_over FROM perdure.tasks WHERE id = $1)
   SELECT 0 AS seq, 0 AS at, is_over::integer AS type, NULL AS salt, NULL AS chain, NULL AS digest, NULL AS body FROM t
   UNION ALL SELECT seq, at, type, salt, chain,
     CASE WHEN salt IS NULL THEN (SELECT event_digest FROM perdure.redactions r WHERE r.task = e.task AND r.seq = e.seq) END,

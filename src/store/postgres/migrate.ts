@@ -3,6 +3,7 @@
 import { readMigrations, type Migration } from "../migration.ts";
 import { StoreError } from "../store.ts";
 import { inSchema, journalSchema, type Connection, type Session } from "./connection.ts";
+import { divideEvents, requirePartitions } from "./partitions.ts";
 
 /** What this code knows, in order, from version 1 on. */
 export const migrations = readMigrations(new URL("./migrations/", import.meta.url));
@@ -60,14 +61,16 @@ const makeSchemas = async (session: Session, { schema }: Connection): Promise<vo
   }
 };
 
-/** Applies `migration`, in a transaction that holds the lock. */
+/** Applies `migration`, in a transaction that holds the lock. The first one makes so many `partitions`. */
 export const applyMigration = async (
   session: Session,
   connection: Connection,
   { version, sql }: Migration,
+  partitions = connection.options.partitions,
 ): Promise<void> => {
   if (version === 1) await makeSchemas(session, connection);
   await session.rows(inSchema(sql, connection.schema));
+  if (version === 1 && partitions !== undefined) await divideEvents(session, partitions);
   await session.rows("UPDATE perdure.place SET version = $1", version);
 };
 
@@ -83,10 +86,13 @@ const applyNext = (connection: Connection, known: readonly Migration[]): Promise
     return true;
   });
 
-/** Brings the schema to the newest version that `known` has. Codes: `newer_version`, `damaged`, `unavailable`. */
+/**
+ * Brings the schema to the newest version that `known` has. Codes: `newer_version`, `damaged`, `unavailable`, `conflict`
+ * (its partitions are others than the connection asks for).
+ */
 export const migrate = async (connection: Connection, known: readonly Migration[] = migrations): Promise<void> => {
   const version = await versionOf(connection, connection);
   connection.requireKnown(version, known.length);
-  if (version === known.length) return;
-  while (await applyNext(connection, known));
+  if (version < known.length) while (await applyNext(connection, known));
+  await requirePartitions(connection);
 };

@@ -25,10 +25,13 @@ import { fromUrl } from "./url.ts";
 import { Wake } from "./wake.ts";
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`. `schema`, `notify=off` and `max` may stand in it as parameters. */
+  /** `postgres://user:password@host:port/database`. `schema`, `notify=off`, `max` and `partitions` may be its parameters. */
   readonly url: string;
   /** The schema that holds the tables, made when it is not there. Lower-case letters, digits and `_`. Default `perdure`. */
   readonly schema?: string;
+  /** Into how many tables the events are divided when the schema is made, by a hash of the task: 2 to 256. One table unless
+   * given. A schema that is there has the number that it was made with: `conflict` where another one is given. */
+  readonly partitions?: number;
   /** Whether to make the schema where it is not there; `not_found` otherwise. Default true. */
   readonly create?: boolean;
   /** Whether changes are told with NOTIFY. Off behind a transaction pooler, which passes none on. Default true. */
@@ -163,14 +166,16 @@ export const storeOver = (connection: Connection, wake: Wake): Store => {
 
 /**
  * Opens a store over a Postgres database in UTF8, and makes its schema when there is none. Any number may be open on one
- * schema. Codes: `damaged` (the schema is another's), `newer_version`, `unavailable`, `not_found` (`create` only).
+ * schema. Codes: `damaged` (the schema is another's), `newer_version`, `unavailable`, `not_found` (`create` only), `conflict`
+ * (`partitions` only).
  */
 export const openPostgresStore = async (options: PostgresOptions): Promise<Store> => {
   const { url, ...given } = fromUrl(options.url);
   const { schema = given.schema ?? "perdure", notify = given.notify ?? true, max = given.max ?? 8 } = options;
   const { pollMs = 1_000, timeoutMs = 30_000, seal = plainSeal, clock, prepared = notify } = options;
+  const { partitions = given.partitions } = options;
   const known = migrations.length;
-  const connection = new Connection({ url, schema, max, timeoutMs, seal, clock, known, prepared });
+  const connection = new Connection({ url, schema, max, timeoutMs, seal, clock, known, prepared, partitions });
   try {
     if (options.create === false) await requireSchema(connection);
     await migrate(connection);

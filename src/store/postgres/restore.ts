@@ -14,6 +14,7 @@ import { beginEpoch, epochAfter, epochOf, newestEvent } from "./epochs.ts";
 import { journalLines, noteLines } from "./erasures.ts";
 import { applyMigration, lockSchema, migrate, migrations, requireSchema, versionOf } from "./migrate.ts";
 import { inMoment } from "./moment.ts";
+import { notePartitions } from "./partitions.ts";
 
 export interface RecoverOptions extends DatabaseOptions {
   /** A journal of erasures that was copied out, applied beside the database's own. */
@@ -95,10 +96,16 @@ interface Identity {
   readonly sequence: string;
 }
 
-/** Makes the schema that the backup is of, puts its rows in, and brings it to the newest version. */
+/**
+ * Makes the schema that the backup is of, in as many partitions unless the connection names a number, puts its rows in, and
+ * brings it to the newest version.
+ */
 const fill = async (session: Transaction, connection: Connection, backup: BackupReader): Promise<void> => {
-  const { schema: version } = await backup.header();
-  for (const migration of migrations.slice(0, version)) await applyMigration(session, connection, migration);
+  const { schema: version, partitions: had } = await backup.header();
+  const partitions = connection.options.partitions ?? had ?? undefined;
+  for (const migration of migrations.slice(0, version)) {
+    await applyMigration(session, connection, migration, partitions);
+  }
   for (let table = await backup.table(); table !== undefined; table = await backup.table()) {
     // What a migration puts in is in the backup.
     await session.rows(`DELETE FROM perdure.${quoted(table.name)}`);
@@ -106,6 +113,7 @@ const fill = async (session: Transaction, connection: Connection, backup: Backup
     // The planner knows nothing of a table whose rows came at once.
     await session.rows(`ANALYZE perdure.${quoted(table.name)}`);
   }
+  await notePartitions(session, partitions);
   for (const { name, column, sequence } of await session.rows<Identity>(IDENTITIES, connection.schema)) {
     const next = `(SELECT coalesce(max(${quoted(column)}), 0) + 1 FROM perdure.${quoted(name)})`;
     await session.rows(`SELECT setval($1::text::regclass, ${next}, false)`, sequence);

@@ -7,11 +7,21 @@ export interface UrlSettings {
   readonly schema?: string;
   readonly notify?: boolean;
   readonly max?: number;
+  readonly partitions?: number;
 }
 
 const bad = (told: string): StoreError => new StoreError("unavailable", told);
 
-/** Takes `schema`, `notify` (on, off) and `max` out of the parameters. Codes: `unavailable` where one makes no sense. */
+/** Refuses a number of partitions that is none. */
+export const checkPartitions = (partitions: number | undefined): void => {
+  if (partitions === undefined || (Number.isInteger(partitions) && partitions >= 2 && partitions <= 256)) return;
+  throw bad(`partitions is a number from 2 to 256, not ${String(partitions)}; without it there is one table`);
+};
+
+/**
+ * Takes `schema`, `notify` (on, off), `max` and `partitions` out of the parameters. Codes: `unavailable` where one makes no
+ * sense.
+ */
 export const fromUrl = (text: string): UrlSettings => {
   if (!URL.canParse(text))
     throw bad("the URL of the database cannot be read; it looks like postgres://user@host/database");
@@ -21,15 +31,17 @@ export const fromUrl = (text: string): UrlSettings => {
     url.searchParams.delete(name);
     return value;
   };
-  const [schema, notify, max] = [take("schema"), take("notify"), take("max")];
+  const [schema, notify, max, partitions] = [take("schema"), take("notify"), take("max"), take("partitions")];
   if (notify !== undefined && !["on", "off"].includes(notify)) throw bad(`notify in a URL is on or off, not ${notify}`);
   if (max !== undefined && !/^[1-9]\d{0,3}$/.test(max))
     throw bad(`max in a URL is a number of connections, not ${max}`);
+  if (partitions !== undefined) checkPartitions(/^\d+$/.test(partitions) ? Number(partitions) : NaN);
   return {
     url: url.href,
     ...(schema === undefined ? {} : { schema }),
     ...(notify === undefined ? {} : { notify: notify === "on" }),
     ...(max === undefined ? {} : { max: Number(max) }),
+    ...(partitions === undefined ? {} : { partitions: Number(partitions) }),
   };
 };
 

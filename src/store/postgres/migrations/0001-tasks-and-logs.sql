@@ -4,11 +4,13 @@
 -- Content (what people, models and tools said) stands in events, inbox, snapshots and chunks alone, as bytes. Text compares
 -- by bytes. NUL and lone surrogates, which no text column takes, are written as \x1a and four hex digits (text.ts).
 
--- One row: the epoch, the schema's version, and the cluster that this is (0003).
+-- One row: the epoch, the schema's version, the cluster that this is (0003), and how many partitions the events were made
+-- with (partitions.ts). Null: one table.
 CREATE TABLE perdure.place (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch bigint NOT NULL,
   version integer NOT NULL,
+  partitions integer,
   system_id text
 );
 INSERT INTO perdure.place (epoch, version) VALUES (1, 0);
