@@ -2,6 +2,7 @@
 import type { Envelope, Redaction } from "../core/envelope.ts";
 import type { EndOutcome, EventType, Mode, Outcome, WaitingOn } from "../core/events.ts";
 import type { Origin } from "../core/items.ts";
+import type { Row, TaskColumns } from "../core/project.ts";
 
 /** An event ready to be stored. The writer made salt (16 bytes), digest and chain (32 bytes each), so that the same
  * append can be sent twice. `body` is the event's JSON text. */
@@ -12,6 +13,31 @@ export interface Draft {
   readonly salt: Uint8Array;
   readonly digest: Uint8Array;
   readonly chain: Uint8Array;
+}
+
+export interface NewTask {
+  readonly taskId: string;
+  /** Unique per owner and place; a second creation with it returns the first's receipt. */
+  readonly key?: string;
+  /** 32 random bytes under which hashes of this task's content are made. Kept outside the log. */
+  readonly secret: Uint8Array;
+  /** The row as `project` gives it after the first events. */
+  readonly columns: TaskColumns;
+  readonly rows: readonly Row[];
+}
+
+export interface CreateReceipt {
+  readonly taskId: string;
+  readonly lastSeq: number;
+  readonly head: string;
+  readonly duplicate: boolean;
+}
+
+export interface Snapshot {
+  readonly seq: number;
+  readonly version: string;
+  readonly revision: number;
+  readonly bytes: Uint8Array;
 }
 
 /** A tool, prompt or other definition shared by the tasks that use it, named by the hash of its text. */

@@ -4,7 +4,8 @@ import type { Finding } from "../core/check-log.ts";
 import type { Entry, Envelope, Redaction } from "../core/envelope.ts";
 import type { NewItem } from "../core/items.ts";
 import type { Row, TaskColumns } from "../core/project.ts";
-import type { Bundle, Decided, Definition, Draft, InboxEntry, Showing, StoreStats, TaskRow } from "./kept.ts";
+import type { Bundle, CreateReceipt, Decided, Definition, Draft, InboxEntry } from "./kept.ts";
+import type { NewTask, Showing, Snapshot, StoreStats, TaskRow } from "./kept.ts";
 
 export type { Finding } from "../core/check-log.ts";
 export type { Entry, Envelope, Redaction } from "../core/envelope.ts";
@@ -84,28 +85,10 @@ export interface PostReceipt {
   readonly decided?: Decided;
 }
 
-export interface NewTask {
-  readonly taskId: string;
-  /** Unique per owner and place; a second creation with it returns the first's receipt. */
-  readonly key?: string;
-  /** 32 random bytes under which hashes of this task's content are made. Kept outside the log. */
-  readonly secret: Uint8Array;
-  /** The row as `project` gives it after the first events. */
-  readonly columns: TaskColumns;
-  readonly rows: readonly Row[];
-}
-
 export interface CreateParams {
   readonly task: NewTask;
   readonly drafts: readonly Draft[];
   readonly items: readonly Omit<Post, "taskId">[];
-}
-
-export interface CreateReceipt {
-  readonly taskId: string;
-  readonly lastSeq: number;
-  readonly head: string;
-  readonly duplicate: boolean;
 }
 
 export interface AppendParams {
@@ -162,13 +145,6 @@ export interface ClaimParams {
 
 /** What decides which tasks a worker may claim. */
 export type Serving = Pick<ClaimParams, "offers" | "build" | "queues">;
-
-export interface Snapshot {
-  readonly seq: number;
-  readonly version: string;
-  readonly revision: number;
-  readonly bytes: Uint8Array;
-}
 
 export interface Claim {
   readonly taskId: string;
