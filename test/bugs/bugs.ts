@@ -177,4 +177,16 @@ const wasGranted = (run: Run, candidate: Candidate): boolean => {
     find: '  ...state.collaborators.map((principal) => coreRecord("collaborator", { principal, change: "remove", by })),',
     replace: "",
   },
+  {
+    name: "end a cancelled turn over an unknown action",
+    file: "src/core/decide.ts",
+    find: '  if (waits.length > 0) return wait(state, { on: "resolution", ...ends });\n  if (state.mode',
+    replace: "  if (state.mode",
+  },
+  {
+    name: "take words from where the task was",
+    file: "src/store/memory/inbox.ts",
+    find: "  if ((place === undefined || place === origin.place) && steers) return;",
+    replace: "  if (steers) return;",
+  },
 ];

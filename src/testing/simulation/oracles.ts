@@ -15,6 +15,7 @@ import { approvalOracle } from "./approval-oracles.ts";
 import { answerOracle, planOracle } from "./plugin-oracles.ts";
 import { peopleOracle } from "./people-oracles.ts";
 import type { Gone } from "./redactor.ts";
+import { unknownOracle } from "./unknown-oracle.ts";
 import type { Effect, Sent } from "./world.ts";
 
 /** What a run left behind. */
@@ -217,6 +218,7 @@ export const judge = async (evidence: Evidence): Promise<string[]> => {
   foldOracle(taskId, log, evidence.reducers, faults);
   answerOracle(log, faults);
   approvalOracle(log, faults);
+  unknownOracle(log, faults);
   peopleOracle(taskId, log, evidence.reducers, faults);
   planOracle(taskId, log, evidence.reducers, faults);
   await rowsOracle(evidence, log, faults);
