@@ -455,7 +455,7 @@ describe("a collaborator's correction", () => {
   const options: HarnessOptions = {
     tools: [toolOf("drop", "destructive"), toolOf("look", "read")],
     settings: { autoApprove: true },
-    plugins: [hooked(({ name }) => (name === "drop" ? { verdict: "ask", decides: OTHER } : { verdict: "allow" }))],
+    plugins: [hooked(({ name }) => ({ verdict: name === "drop" ? "ask" : "allow" }))],
     script: [[call("look")], [call("drop", { name: "a" })], "One.", [call("drop", { name: "a" })], "Two."],
   };
 
