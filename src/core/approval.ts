@@ -1,5 +1,5 @@
 // What is allowed, asked for or denied before a call may start, and how a request is named. Pure.
-import type { Effect } from "./events.ts";
+import { changesOutside, type Effect } from "./events.ts";
 import type { Mac } from "./request.ts";
 import type { Call, TaskState } from "./state.ts";
 
@@ -25,7 +25,7 @@ export const policyVerdict = (
 
 /** Somebody else steered the task: what changes the outside is the owner's to approve, whatever else allows it. */
 export const needsOwner = (state: Pick<TaskState, "steeredByOther">, effect: Effect): boolean =>
-  state.steeredByOther === true && (effect === "write" || effect === "destructive");
+  state.steeredByOther === true && changesOutside({ effect });
 
 /** The call waits for a decision on its newest request. */
 export const isPending = (call: Call): boolean =>

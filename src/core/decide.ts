@@ -1,6 +1,6 @@
 // What the runner does next, from the state and the facts of this claim alone. Total: there is a step for every state.
-import { waitingOn, type EndOutcome, type Outcome, type Wait, type WaitingOn } from "./events.ts";
-import { changesOutside, entryOf, isCalledOff, pausesMidTurn, recoveries, type Recovery } from "./recovery.ts";
+import { changesOutside, waitingOn, type EndOutcome, type Outcome, type Wait, type WaitingOn } from "./events.ts";
+import { entryOf, isCalledOff, pausesMidTurn, recoveries, type Recovery } from "./recovery.ts";
 import { asksForReply, isRunning, type Call, type TaskState } from "./state.ts";
 
 /** Bounds that hold where a task's settings name none. */

@@ -19,6 +19,10 @@ const redacted = optional(Type.Literal(true));
 
 export const Effect = literals("read", "internal", "write", "destructive");
 export type Effect = Static<typeof Effect>;
+
+/** Whether a tool, or a call of one, changes anything but perdure's own records. */
+export const changesOutside = ({ effect }: { readonly effect?: Effect | undefined }): boolean =>
+  effect === "write" || effect === "destructive";
 export type Outcome = "completed" | "paused" | "cancelled" | "failed";
 export type EndOutcome = "done" | "failed" | "cancelled";
 export type Mode = "conversation" | "run" | "oneShot";

@@ -1,7 +1,16 @@
 // The task's row and the projection tables, from the state after each event. Pointers (seqs), never copies of content.
 // A store writes what this gives in the append's transaction; `check` makes it again from the log and compares.
 import { isEqualJson } from "./equal.ts";
-import type { EndOutcome, Event, EventOf, Mode, Outcome, Recorded, WaitingOn } from "./events.ts";
+import {
+  changesOutside,
+  type EndOutcome,
+  type Event,
+  type EventOf,
+  type Mode,
+  type Outcome,
+  type Recorded,
+  type WaitingOn,
+} from "./events.ts";
 import { apply } from "./fold.ts";
 import type { Origin } from "./items.ts";
 import { isRecordKind, type CoreRecord } from "./records.ts";
@@ -206,7 +215,7 @@ const planRows = (seq: number, { kind, data }: EventOf<"ExtensionRecorded">): Ro
   }
 };
 
-const isAction = (call: Call | undefined): boolean => call?.effect === "write" || call?.effect === "destructive";
+const isAction = (call: Call | undefined): boolean => call !== undefined && changesOutside(call);
 
 const finishedRow = (event: EventOf<"ToolFinished">, seq: number): Row => {
   const set = { status: event.status, finishedSeq: seq };
@@ -229,7 +238,7 @@ export const applyAndProject = (state: TaskState, recorded: Recorded, reducers: 
   const rows = sourceRows(event, seq);
   switch (event.type) {
     case "ToolStarted":
-      if (event.effect === "write" || event.effect === "destructive") rows.push(startedRow(event, seq));
+      if (changesOutside(event)) rows.push(startedRow(event, seq));
       break;
     case "ToolFinished":
       if (action) rows.push(finishedRow(event, seq));

@@ -1,5 +1,6 @@
 // What becomes of calls that were started and whose results nobody has. Pure: a rule for each case, in order of precedence.
 import type { Facts } from "./decide.ts";
+import { changesOutside } from "./events.ts";
 import { isRunning, type Call, type TaskState } from "./state.ts";
 
 /** An idempotent write is dispatched at most this often under one invocation id. */
@@ -11,8 +12,6 @@ export const MAX_DISPATCHES = 3;
 export type Recovery = "rerun" | "redispatch" | "verify" | "settle" | "unknown" | "tell";
 
 export const entryOf = (state: TaskState, name: string) => state.tools.find((tool) => tool.name === name);
-
-export const changesOutside = (call: Call): boolean => call.effect === "write" || call.effect === "destructive";
 
 /** It must not be dispatched any more: corrected away, or nobody knows its input. What is parked was, or will be asked. */
 export const isCalledOff = (call: Call): boolean =>

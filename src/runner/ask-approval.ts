@@ -82,11 +82,10 @@ const requestOf = (run: Run, candidate: Candidate): CoreRecord<"approval_request
 };
 
 /** The owner has switched it on, nobody else steered, and it is the owner who would be asked: no hook wants another. */
-const autoApproves = (run: Run, { prepared, asks }: Candidate, decides: string): boolean => {
+const autoApproves = (run: Run, { prepared, asks }: Candidate): boolean => {
   const state = stateOf(run);
   const wantsAnother = asks.some((ask) => ask.decides !== undefined && ask.decides !== state.owner);
-  if (state.settings.autoApprove !== true || wantsAnother) return false;
-  return decides === state.owner && !needsOwner(state, prepared.tool.effect);
+  return state.settings.autoApprove === true && !wantsAnother && !needsOwner(state, prepared.tool.effect);
 };
 
 /**
@@ -102,7 +101,7 @@ export const approvalOf = (
     return { verdict: verdict === "deny" ? "deny" : "allow", events: [] };
   const request = requestOf(run, candidate);
   const { requestId, callId, decides, expiresAt } = request;
-  if (autoApproves(run, candidate, decides)) {
+  if (autoApproves(run, candidate)) {
     const { expiresAt: _, ...asked } = request;
     const settled = { requestId, callId, decision: "approved", by: decides, auto: true } as const;
     return {

@@ -1,7 +1,7 @@
 // Runs one announced call: hands the tool its context, bounds it in time, and says what came of it.
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
-import { Source, type Event } from "../core/events.ts";
+import { Source, changesOutside, type Event } from "../core/events.ts";
 import { Content, Json, text } from "../core/messages.ts";
 import { waitsOutside } from "../core/records.ts";
 import type { Call } from "../core/state.ts";
@@ -126,9 +126,6 @@ const returnedForm = Compile(
   }),
 );
 
-const changesOutside = (prepared: PreparedTool): boolean =>
-  prepared.tool.effect === "write" || prepared.tool.effect === "destructive";
-
 const parkedForm = Compile(
   Type.Object({
     park: Type.Object({
@@ -176,10 +173,10 @@ const asJson = (value: unknown): unknown => {
 
 class InvalidOutput extends Error {}
 
-const judge = (run: Run, prepared: PreparedTool, error: unknown, bounds: Bound, made: Outcomes): Outcome => {
+const judge = (run: Run, { tool }: PreparedTool, error: unknown, bounds: Bound, made: Outcomes): Outcome => {
   const message = messageOf(error);
   const stoppedBy = bounds.stoppedBy();
-  if (error instanceof NothingHappened || !changesOutside(prepared)) {
+  if (error instanceof NothingHappened || !changesOutside(tool)) {
     const why = stoppedBy === null || error instanceof NothingHappened ? message : `${stoppedBy}: ${message}`;
     return { kind: "failed", message: why, made };
   }
@@ -201,7 +198,7 @@ const handed = async (run: Run, call: Call, prepared: PreparedTool, signal: Abor
 /** Dispatches a call that ToolStarted announced. Never throws for what the tool does. */
 export const dispatch = async (run: Run, call: Call, prepared: PreparedTool): Promise<Outcome> => {
   const { tool } = prepared;
-  const timeoutMs = tool.timeoutMs ?? (changesOutside(prepared) ? undefined : run.ports.limits.readTimeoutMs);
+  const timeoutMs = tool.timeoutMs ?? (changesOutside(tool) ? undefined : run.ports.limits.readTimeoutMs);
   const made: Outcomes = { records: [], quotes: null };
   const bounds = bound(run, timeoutMs);
   try {

@@ -1,6 +1,6 @@
 // The one writer of a claimed task's log: folds what it is given at once, and appends it when told to commit.
 import { encodeEvent } from "../core/codec.ts";
-import type { Event } from "../core/events.ts";
+import { changesOutside, type Event } from "../core/events.ts";
 import { equalBytes, sealEncoded, type SealedEvent } from "../core/envelope.ts";
 import { PROVISIONAL, confirmTime } from "../core/fold.ts";
 import { applyAndProject, changedColumns, columnsOf, mergeRows, type Row, type TaskColumns } from "../core/project.ts";
@@ -79,7 +79,7 @@ const outlivingOutcome = ({ events, callId, quotes }: Group, { calls }: TaskStat
   const call = calls.find(({ id, phase }) => id === callId && phase !== "finished");
   if (call === undefined || call.arrival !== undefined) return [];
   if (quotes === null && events.some(({ type }) => type === "ToolFinished")) return events;
-  return call.effect === "write" || call.effect === "destructive" ? events.map(asGap) : [];
+  return changesOutside(call) ? events.map(asGap) : [];
 };
 
 /** What of a group outlives a redaction that came before it was appended: what happened, without words that may be gone. */

@@ -1,10 +1,9 @@
 // What an item that was accepted once may still do when it is taken: access and sources are asked again, and the reason
 // that one does nothing is written on it. What its poster may ask at all is the core's to say (core/people.ts).
 import { isAllowed, type Question } from "../access/access.ts";
-import type { Event } from "../core/events.ts";
+import { changesOutside, type Event } from "../core/events.ts";
 import type { Item, ItemOf } from "../core/items.ts";
 import { refusalFor, type Refusal } from "../core/people.ts";
-import { changesOutside } from "../core/recovery.ts";
 import type { TaskState } from "../core/state.ts";
 import { coreRecord } from "./records.ts";
 import { stateOf, type Run } from "./run.ts";

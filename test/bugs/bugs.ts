@@ -76,7 +76,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "treat a lost answer as a failure",
     file: "src/runner/dispatch.ts",
-    find: "  if (error instanceof NothingHappened || !changesOutside(prepared)) {",
+    find: "  if (error instanceof NothingHappened || !changesOutside(tool)) {",
     replace: "  if (!(error instanceof InvalidOutput)) {",
   },
   {
@@ -144,8 +144,8 @@ const wasGranted = (run: Run, candidate: Candidate): boolean => {
   {
     name: "auto-approve over another's correction",
     file: "src/runner/ask-approval.ts",
-    find: "decides === state.owner && !needsOwner(state, prepared.tool.effect)",
-    replace: "decides === state.owner && prepared.tool.name !== ''",
+    find: "!wantsAnother && !needsOwner(state, prepared.tool.effect)",
+    replace: "!wantsAnother && prepared.tool.name !== ''",
   },
   {
     name: "let two decisions both be the first",

@@ -6,7 +6,7 @@ const { kept } = about("Actions");
 const recover = "src/runner/recover-calls.test.ts";
 const runCalls = "src/runner/run-calls.test.ts";
 const dispatch = "src/runner/dispatch.ts";
-const clear = "  if (error instanceof NothingHappened || !changesOutside(prepared)) {";
+const clear = "  if (error instanceof NothingHappened || !changesOutside(tool)) {";
 
 export const actions: readonly Promised[] = [
   kept(
@@ -44,7 +44,7 @@ export const actions: readonly Promised[] = [
     [
       dispatch,
       clear,
-      '  if (stoppedBy === "timed_out" || error instanceof NothingHappened || !changesOutside(prepared)) {',
+      '  if (stoppedBy === "timed_out" || error instanceof NothingHappened || !changesOutside(tool)) {',
     ],
   ),
   kept(
@@ -53,7 +53,7 @@ export const actions: readonly Promised[] = [
     [
       dispatch,
       clear,
-      "  if (error instanceof InvalidOutput || error instanceof NothingHappened || !changesOutside(prepared)) {",
+      "  if (error instanceof InvalidOutput || error instanceof NothingHappened || !changesOutside(tool)) {",
     ],
   ),
   kept(
@@ -62,13 +62,13 @@ export const actions: readonly Promised[] = [
     [
       dispatch,
       clear,
-      '  if (stoppedBy === "interrupted" || error instanceof NothingHappened || !changesOutside(prepared)) {',
+      '  if (stoppedBy === "interrupted" || error instanceof NothingHappened || !changesOutside(tool)) {',
     ],
   ),
   kept(
     "What a tool says for certain did not happen is an error that the model may correct, and not unknown.",
     [recover, "is an error that the model sees when nothing happened for certain, thrown or returned"],
-    [dispatch, clear, "  if (!changesOutside(prepared)) {"],
+    [dispatch, clear, "  if (!changesOutside(tool)) {"],
   ),
   kept(
     "An interrupted write is never run again by a machine; a person says what happened.",

@@ -213,7 +213,7 @@ const others: readonly Promised[] = [
   collaborators.kept(
     "After a collaborator's correction the owner approves every later change, also after a resume.",
     [approving, "makes the owner decide on every later change, whatever else allows it, also after a resume"],
-    ["src/core/approval.ts", "state.steeredByOther === true && (", "state.steeredByOther === null && ("],
+    ["src/core/approval.ts", "state.steeredByOther === true &&", "state.steeredByOther === null &&"],
   ),
   collaborators.kept(
     "The owner's auto-approve does not decide those.",

@@ -1,4 +1,5 @@
 // The pure run's tools: calls that succeed, fail, are lost, park, or go on in the background.
+import { changesOutside } from "../../core/events.ts";
 import type { Settled } from "../../core/decide.ts";
 import type { Recovery } from "../../core/recovery.ts";
 import type { Call } from "../../core/state.ts";
@@ -52,8 +53,6 @@ const park = (run: PureRun, call: Call): void => {
   if (on === "timer") append(run, core("timer_set", { id: ref, dueAt: run.now + 50_000, callId: call.id }));
   append(run, core("call_parked", { callId: call.id, on, ref }));
 };
-
-const changesOutside = (call: Call): boolean => call.effect === "write" || call.effect === "destructive";
 
 /** A handler ran. Without a result, a write is lost; a read's failure is its result. */
 const dispatch = (run: PureRun, call: Call): void => {

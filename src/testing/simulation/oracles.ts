@@ -1,7 +1,7 @@
 // What must hold of a log and of the outside world after any run, whatever went wrong in it.
 import { CodecError, decodeEvent } from "../../core/codec.ts";
 import { MAX_DISPATCHES } from "../../core/recovery.ts";
-import type { Recorded } from "../../core/events.ts";
+import { changesOutside, type Recorded } from "../../core/events.ts";
 import type { Item } from "../../core/items.ts";
 import { apply, createState, fold } from "../../core/fold.ts";
 import { applyAndProject, asStored, columnsOf, type Row } from "../../core/project.ts";
@@ -83,12 +83,10 @@ const effectOracle = (evidence: Evidence, faults: string[]): void => {
   }
 };
 
-const isWrite = (effect: string): boolean => effect === "write" || effect === "destructive";
-
 /** What the log says of a call agrees with what happened outside. */
 const truthOracle = (log: readonly Recorded[], evidence: Evidence, faults: string[]): void => {
   const writes = new Set(
-    log.flatMap(({ event }) => (event.type === "ToolStarted" && isWrite(event.effect) ? event.callId : [])),
+    log.flatMap(({ event }) => (event.type === "ToolStarted" && changesOutside(event) ? event.callId : [])),
   );
   for (const { event } of log) {
     if (event.type !== "ToolFinished" || !writes.has(event.callId)) continue;
