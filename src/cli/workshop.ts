@@ -1,5 +1,6 @@
 // What it takes to work tasks in this process: the agents, their models, the exec, and the runner's ports.
 import { hostname } from "node:os";
+import { openAccess } from "../access/local/local.ts";
 import { createLocalExec } from "../exec/local/local.ts";
 import { noExec } from "../exec/none/none.ts";
 import type { Config } from "../config/config.ts";
@@ -63,7 +64,8 @@ export const openWorkshop = async (
     },
     ports: (store, watcher) =>
       createRunnerPorts({
-        ...{ store, access, corrections },
+        // Without rules, what a front end took was checked there; a worker serves the tasks of all of them.
+        ...{ store, access: loaded.config.access === undefined ? openAccess : access, corrections },
         agents: prepared,
         model: (name) => models.get(name),
         exec: (workspace) => Promise.resolve(workspace === null ? noExec : createLocalExec({ root: workspace })),

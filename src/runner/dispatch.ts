@@ -12,7 +12,7 @@ import {
   type ToolContext,
   type ToolOutput,
 } from "../plugins/plugin.ts";
-import type { Made } from "./journal.ts";
+import type { Made } from "./outliving.ts";
 import { linkSignals } from "./linked-signal.ts";
 import { pluginRecord } from "./records.ts";
 import { execOf, guardClaim, stateOf, storeNow, type Lost, type Run } from "./run.ts";

@@ -1,13 +1,14 @@
 // The one writer of a claimed task's log: folds what it is given at once, and appends it when told to commit.
 import { encodeEvent } from "../core/codec.ts";
-import { changesOutside, type Event } from "../core/events.ts";
+import type { Event } from "../core/events.ts";
 import { equalBytes, sealEncoded, type SealedEvent } from "../core/envelope.ts";
 import { PROVISIONAL, confirmTime } from "../core/fold.ts";
 import { applyAndProject, changedColumns, columnsOf, mergeRows, type Row, type TaskColumns } from "../core/project.ts";
-import { asGap, withoutTaint } from "../core/redact.ts";
+import { withoutTaint } from "../core/redact.ts";
 import { branchOf, type Reducers, type TaskState } from "../core/state.ts";
 import { StoreError, type AppendParams, type AppendReceipt, type Definition, type Post } from "../store/store.ts";
 import { ClaimLost, type Lease } from "./lease.ts";
+import { outliving, type Group, type Made } from "./outliving.ts";
 import type { RunnerPorts } from "./ports.ts";
 import { untilAnswered } from "./until-answered.ts";
 
@@ -47,54 +48,12 @@ export interface JournalClaim {
   readonly refold: () => Promise<Start>;
 }
 
-/** What a plugin made, and of which words. */
-export interface Made {
-  /** The revision under which it looked at the state, if it did: from another one on, it may quote what is gone. */
-  quotes: number | null;
-}
-
-/** What was added together, and stays together. */
-interface Group {
-  readonly events: readonly Event[];
-  /** See `addDerived`. */
-  readonly derived: boolean;
-  /** The call that these are the outcome of. */
-  readonly callId?: string;
-  readonly quotes: number | null;
-}
-
 interface Pending {
   readonly event: Event;
   /** Its JSON text. */
   readonly body: string;
   readonly group: Group;
 }
-
-/**
- * An outcome of an open call is a fact about the outside. Where it may quote what is gone, or is none yet (a parked call),
- * a call that changed nothing outside runs again; a write's becomes a gap. What an item brought is in the log already,
- * perhaps redacted: that result is made again from there.
- */
-const outlivingOutcome = ({ events, callId, quotes }: Group, { calls }: TaskState): readonly Event[] => {
-  const call = calls.find(({ id, phase }) => id === callId && phase !== "finished");
-  if (call === undefined || call.arrival !== undefined) return [];
-  if (quotes === null && events.some(({ type }) => type === "ToolFinished")) return events;
-  return changesOutside(call) ? events.map(asGap) : [];
-};
-
-/** What of a group outlives a redaction that came before it was appended: what happened, without words that may be gone. */
-const outliving = (group: Group, state: TaskState): readonly Event[] => {
-  if (group.derived) return [];
-  if (group.callId !== undefined) return outlivingOutcome(group, state);
-  const isOpen = (callId: string): boolean =>
-    state.calls.some(({ id, phase, arrival }) => id === callId && phase !== "finished" && arrival === undefined);
-  const events = group.events.filter((event) =>
-    event.type === "ToolFinished"
-      ? isOpen(event.callId)
-      : event.type === "ExtensionRecorded" && event.extension !== "core",
-  );
-  return group.quotes === null ? events : events.map(asGap);
-};
 
 type Ports = Pick<RunnerPorts, "store" | "hasher" | "random" | "clock" | "limits">;
 

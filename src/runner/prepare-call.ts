@@ -4,7 +4,7 @@ import type { Event } from "../core/events.ts";
 import type { Call } from "../core/state.ts";
 import type { PreparedTool, TaskView } from "../plugins/plugin.ts";
 import { approvalOf, type Asked } from "./ask-approval.ts";
-import type { Made } from "./journal.ts";
+import type { Made } from "./outliving.ts";
 import { pluginRecord } from "./records.ts";
 import { finished } from "./results.ts";
 import { stateOf, type Run } from "./run.ts";

@@ -8,7 +8,7 @@ import { bound, toolContext, type Outcomes } from "./dispatch.ts";
 import { coreRecord } from "./records.ts";
 import { attested, toldUnknown, verified } from "./results.ts";
 import { announceAndRun, callOf } from "./run-calls.ts";
-import type { Lost, Run } from "./run.ts";
+import { mayOwnerAct, type Lost, type Run } from "./run.ts";
 
 const lostOf = (run: Run, call: Call): Lost =>
   run.lost.get(call.id) ?? {
@@ -118,6 +118,7 @@ export const recoverCalls = async (
   const [uncertain] = by("verify");
   if (uncertain !== undefined) return verify(run, uncertain);
   const [again] = by("redispatch");
+  if (again !== undefined && !(await mayOwnerAct(run))) return unknown(run, again);
   if (again !== undefined) return announceAndRun(run, [again.id], "redispatch");
   const reruns = by("rerun").map((call) => call.id);
   return reruns.length > 0 ? announceAndRun(run, reruns, "rerun") : undefined;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Access, Question } from "../access/access.ts";
 import { NothingHappened, type Tool } from "../plugins/plugin.ts";
 import type { NewItem } from "../core/items.ts";
 import { call } from "../testing/given.ts";
@@ -134,6 +135,55 @@ describe("between the announcement of a write and its dispatch", () => {
         11 Waiting on=resume outcome=paused reason=interrupted
       `),
     );
+  });
+});
+
+describe("an owner who may not act in the place any more", () => {
+  it.each([
+    ["is told so", () => Promise.resolve(false)],
+    ["cannot be asked about", () => Promise.reject(new Error("the directory is down"))],
+  ] as const)("%s: an announced write is denied and never runs, what changes nothing does", async (_, answer) => {
+    const asked: Question[] = [];
+    const access: Access = { may: (question) => (asked.push(question), answer()) };
+    const harness = await runHarness({
+      tools: [toolOf("look", "read"), toolOf("send", "write")],
+      script: [[call("look"), call("send")], "It is done."],
+      ports: { access },
+    });
+    expect(asked).toEqual([{ principal: "person:ada", place: "here", to: "act" }]);
+    expect(await harness.log(6)).toBe(
+      lines(`
+        7 ToolStarted c6_0 look {}
+        8 ToolFinished c6_0 "look is done"
+        9 ToolStarted c6_1 send {}
+        10 ToolFinished c6_1 denied "Denied: person:ada may not act in here any more. It was not run."
+        11 ModelCalled model=script request_hash=A
+        12 ModelReplied "It is done." stop_reason=end_turn
+        13 Waiting on=input outcome=completed detail={answer: "It is done."}
+      `),
+    );
+    expect(harness.ran.map(({ name }) => name)).toEqual(["look"]);
+  });
+
+  it("has no second dispatch of an idempotent write: it is unknown", async () => {
+    let dispatches = 0;
+    const access: Access = { may: () => Promise.resolve(dispatches === 0) };
+    const pay = toolOf("pay", "write", {
+      idempotent: { ttlMs: 60_000 },
+      execute: () => {
+        dispatches += 1;
+        return "paid";
+      },
+    });
+    const harness = await runHarness({
+      tools: [pay],
+      script: [[call("pay")], "It is done."],
+      plan: at("tool.pay", "crash_after"),
+      ports: { access },
+    });
+    expect(dispatches).toBe(1);
+    expect((await harness.log()).match(/ToolStarted/g)).toHaveLength(1);
+    expect((await harness.row()).waitingOn).toBe("resolution");
   });
 });
 

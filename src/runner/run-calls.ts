@@ -1,5 +1,5 @@
 // RunCalls: announce, then act. No handler runs before its ToolStarted has committed; each result commits as it comes.
-import type { Event, EventOf } from "../core/events.ts";
+import { changesOutside, type Event, type EventOf } from "../core/events.ts";
 import type { Settled } from "../core/decide.ts";
 import type { Call } from "../core/state.ts";
 import type { PreparedTool } from "../plugins/plugin.ts";
@@ -9,7 +9,7 @@ import { putOutputsOnDisk, spill, spillDetails } from "./output.ts";
 import { prepareCall, viewFor } from "./prepare-call.ts";
 import { coreRecord } from "./records.ts";
 import { finished, settledResult } from "./results.ts";
-import { confirmClaim, guardClaim, stateOf, type Run } from "./run.ts";
+import { confirmClaim, guardClaim, mayOwnerAct, stateOf, type Run } from "./run.ts";
 
 export const callOf = (run: Run, callId: string): Call => {
   const call = stateOf(run).calls.find((candidate) => candidate.id === callId);
@@ -128,6 +128,22 @@ const dispatchAll = async (run: Run, callIds: readonly string[]): Promise<void> 
 };
 
 /**
+ * Those of the announced calls that the owner may still have run. What changes the outside is denied where the owner may act
+ * in the task's place no more; one that ran before is nobody's to dispatch, and recovered like after a crash.
+ */
+const authorised = async (run: Run, callIds: readonly string[]): Promise<readonly string[]> => {
+  const calls = callIds.map((callId) => callOf(run, callId));
+  if (!calls.some(changesOutside) || (await mayOwnerAct(run))) return callIds;
+  const { owner, origin } = stateOf(run);
+  for (const { id, attempt } of calls.filter(changesOutside)) {
+    run.announced.delete(id);
+    const why = `Denied: ${owner} may not act in ${origin.place} any more. It was not run.`;
+    if (attempt === 1) run.journal.add(finished(id, "denied", why));
+  }
+  return calls.filter((call) => !changesOutside(call)).map(({ id }) => id);
+};
+
+/**
  * Announces calls and dispatches them. When the append that announces them shows that the inbox has moved on, nothing
  * is dispatched: the input is taken first, and `decide` is asked again what to do with the announced calls.
  */
@@ -149,7 +165,10 @@ export const announceAndRun = async (run: Run, start: readonly string[], how: Ho
     for (const { callId } of events) run.announced.add(callId);
     if (hasNews(run)) return;
   }
-  const ready = start.filter((callId) => run.announced.has(callId));
+  const ready = await authorised(
+    run,
+    start.filter((callId) => run.announced.has(callId)),
+  );
   if (ready.length > 0) await dispatchAll(run, ready);
 };
 

@@ -1,4 +1,5 @@
 // What the steps of one claim share. One per claim, dropped with it; nothing in it is durable.
+import { isAllowed } from "../access/access.ts";
 import type { Mac, RequestPrefix } from "../core/request.ts";
 import type { TaskState } from "../core/state.ts";
 import type { Exec } from "../exec/exec.ts";
@@ -81,6 +82,12 @@ export const guardClaim = (run: Run): void => {
   const { store, limits } = run.ports;
   const { taskId, fence } = run.claim;
   run.unguard ??= store.guard?.({ taskId, fence, leaseMs: limits.leaseMs }) ?? null;
+};
+
+/** Whether the owner may have something done where the task lives: asked anew, failing closed. */
+export const mayOwnerAct = (run: Run): Promise<boolean> => {
+  const { owner, origin } = stateOf(run);
+  return isAllowed(run.ports.access, { principal: owner, place: origin.place, to: "act" });
 };
 
 /** Right before something happens outside: throws ClaimLost unless the claim is certainly still held. */

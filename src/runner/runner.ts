@@ -6,12 +6,12 @@ import type { PreparedAgent } from "../plugins/plugin.ts";
 import { StoreError, type Claim } from "../store/store.ts";
 import { callModel } from "./call-model.ts";
 import { compact, continueTurn, goalsOf } from "./continue.ts";
-import { endFromRow } from "./end-from-row.ts";
 import { foldEntries } from "./fold-entries.ts";
+import { hold, leaveAlone, refuse } from "./give-up.ts";
 import { watchInbox } from "./inbox-watch.ts";
 import { FoldFailed, Journal, type Start } from "./journal.ts";
 import { ClaimLost, createLease } from "./lease.ts";
-import { loadClaim, type Loaded } from "./load.ts";
+import { loadClaim } from "./load.ts";
 import { pickUp } from "./pickup.ts";
 import type { RunnerPorts } from "./ports.ts";
 import { coreRecord } from "./records.ts";
@@ -39,9 +39,6 @@ export interface RunOptions {
   /** Claims in a row that found this task's log damaged, on this worker; this one not included. */
   readonly damagedBefore: number;
 }
-
-/** After this many claims in a row that find a damaged log, the task ends. */
-const DAMAGED_CLAIMS = 3;
 
 const agentOf = (ports: RunnerPorts, claim: Claim): PreparedAgent => {
   const agent = ports.agents.get(claim.agent);
@@ -205,48 +202,6 @@ const stopRun = async (run: Run): Promise<RunEnd> => {
   const { taskId, fence } = run.claim;
   await run.ports.store.release({ taskId, fence, kind: "stop" });
   return "stopped";
-};
-
-const HOLD_FIRST_MS = 1_000;
-const HOLD_LAST_MS = 300_000;
-
-/** Gives a claim back for another build, or an operator, to go on with; this build tries again later and later. */
-export const hold = async (ports: RunnerPorts, claim: Claim, reason: string): Promise<RunEnd> => {
-  const { taskId, fence, holds } = claim;
-  ports.watcher.note?.(taskId, `held: ${reason}`);
-  const retryAfterMs = Math.min(HOLD_LAST_MS, HOLD_FIRST_MS * 2 ** holds);
-  await ports.store.release({ taskId, fence, kind: "held", reason, build: ports.build, retryAfterMs });
-  return "held";
-};
-
-/** After its lease ran out, so many leases long, this build leaves such a task to those that can read it. */
-const LEFT_ALONE_LEASES = 2;
-
-/** Writes nothing to the log, and lets the lease lapse. */
-const leaveAlone = async (ports: RunnerPorts, { taskId, fence, attempts }: Claim): Promise<RunEnd> => {
-  const { store, build, limits } = ports;
-  const backOffMs = (1 + LEFT_ALONE_LEASES) * limits.leaseMs;
-  await store.letLapse({ taskId, fence, attempts, build, backOffMs }).catch((error: unknown) => {
-    ports.watcher.note?.(taskId, `it is left alone, which the store was not told: ${String(error)}`);
-  });
-  return "newer";
-};
-
-const refuse = async (
-  ports: RunnerPorts,
-  claim: Claim,
-  loaded: Extract<Loaded, { ok: false }>,
-  options: RunOptions,
-): Promise<RunEnd> => {
-  ports.watcher.note?.(claim.taskId, loaded.message);
-  if (loaded.why === "newer") return leaveAlone(ports, claim);
-  if (loaded.why === "held") return hold(ports, claim, loaded.message);
-  if (options.damagedBefore + 1 < DAMAGED_CLAIMS) {
-    await hold(ports, claim, loaded.message);
-    return "damaged";
-  }
-  await endFromRow(ports, claim);
-  return "ended";
 };
 
 /** Plugins that the task runs with and this agent lacks. */

@@ -1,7 +1,8 @@
 // MANY tasks: claims what is ready, runs so many at a time, wakes on hints, stops gracefully. Knows nothing of steps.
 import type { PreparedAgent } from "../plugins/plugin.ts";
 import type { RunnerClock, RunnerPorts } from "../runner/ports.ts";
-import { hold, runTask, type RunEnd } from "../runner/runner.ts";
+import { hold } from "../runner/give-up.ts";
+import { runTask, type RunEnd } from "../runner/runner.ts";
 import { StoreError, type Claim } from "../store/store.ts";
 import { keepClosingIdle } from "./close-idle.ts";
 import { countRenewals, createCounts, lagOf, type WorkerStatus } from "./status.ts";

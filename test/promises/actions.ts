@@ -15,6 +15,24 @@ export const actions: readonly Promised[] = [
     ["src/runner/run-calls.ts", '    if ((await run.journal.commit()) !== "appended") return;\n', ""],
   ),
   kept(
+    "Whether the owner may still act there is asked again after that, right before a handler runs; no answer is a no.",
+    [runCalls, "%s: an announced write is denied and never runs, what changes nothing does"],
+    [
+      "src/runner/run-calls.ts",
+      "if (!calls.some(changesOutside) || (await mayOwnerAct(run))) return callIds;",
+      "if (calls.length > 0) return callIds;",
+    ],
+  ),
+  kept(
+    "An idempotent action is not dispatched a second time for an owner who may not act there any more.",
+    [runCalls, "has no second dispatch of an idempotent write: it is unknown"],
+    [
+      "src/runner/recover-calls.ts",
+      "if (again !== undefined && !(await mayOwnerAct(run))) return unknown(run, again);",
+      "",
+    ],
+  ),
+  kept(
     "Interrupts, cancels and corrections are looked at again after that, right before a handler runs.",
     [runCalls, "an interrupt calls it off: skipped, and its handler never runs"],
     ["src/runner/run-calls.ts", "    if (hasNews(run)) return;", ""],
