@@ -290,6 +290,31 @@ describe("an idle worker", () => {
     expect(claims).toBeLessThan(6);
   });
 
+  it("asks for what it was told of, and looks no further", async () => {
+    const harness = await runHarness({ script: ["Hello.", "Hello again."], worker: { pollMs: 60_000 } });
+    const claims = (): number => harness.system.scheduler.trace.filter(({ port }) => port === "store.claim").length;
+    let before = claims();
+    await createTask(harness, "another");
+    await harness.rest();
+    // It was found; once more when it was parked, for what may have come since it looked last.
+    expect(claims() - before).toBe(2);
+    before = claims();
+    await harness.system.post("another", { type: "Close" });
+    await harness.rest();
+    expect((await harness.store.getTask({ taskId: "another" }))?.status).toBe("ended");
+    expect(claims() - before).toBe(1);
+  });
+
+  it("looks again when it comes to have room, for what it was told of while it had none", async () => {
+    const harness = await lookingSlowly();
+    const began = harness.now;
+    harness.start({ worker: { pollMs: 600_000, concurrency: 1 } });
+    await harness.until(() => harness.ran.length === 1);
+    for (const taskId of ["two", "three"]) await createTask(harness, taskId);
+    await harness.until(() => harness.ends.length === 3);
+    expect(harness.now - began).toBeLessThan(10_000);
+  });
+
   it("is idle once it has looked again: what was posted just before counts", async () => {
     const harness = await runHarness({ script: ["Hello.", "Hello again."], worker: { pollMs: 60_000 } });
     await harness.post({ type: "Say", text: "again" });

@@ -31,6 +31,8 @@ export interface WorkerOptions {
 
 /** Claims asked for at once, at the most. */
 const MOST_TOGETHER = 16;
+/** Tasks that are told apart among those that may be ready. */
+const MOST_NEWS = 64;
 
 export const defaultWorkerOptions = { concurrency: 4, pollMs: 1_000, maxAttempts: 5 } as const;
 
@@ -76,6 +78,8 @@ class Pool {
   readonly #ports: RunnerPorts;
   readonly #options: WorkerOptions;
   readonly #onFree: () => void;
+  /** What was told of and not looked into: tasks that may be ready; null: any may. */
+  #news = new Set<string | null>([null]);
   /** A task may be here twice: a run that lost its claim takes a moment to see it. */
   readonly #runs = new Map<Claim, Promise<void>>();
   readonly #counts = createCounts();
@@ -116,19 +120,31 @@ class Pool {
     this.#counts.claimsFailed += 1;
   }
 
+  /** Something may be ready: a task, or (null) any. Whether that is news: what a task that runs here does is none. */
+  tell(taskId: string | null): boolean {
+    const only = this.#options.taskId ?? taskId;
+    if (taskId !== null && (taskId !== only || this.#runs.keys().some((run) => run.taskId === taskId))) return false;
+    if (taskId === null || this.#news.size >= MOST_NEWS) this.#news = new Set([null]);
+    else if (!this.#news.has(null)) this.#news.add(taskId);
+    return true;
+  }
+
   /**
-   * Claims until there is no room or nothing to claim: one, and then twice as many at once as long as all of them find
-   * something. A store across a network may take them together.
+   * Claims until there is no room, nothing to claim, or nothing more that was told of: one, and then twice as many at once as
+   * long as all of them find something. A store across a network may take them together.
    */
   async fill(): Promise<void> {
-    for (let together = 1; ; together = Math.min(2 * together, MOST_TOGETHER)) {
+    for (let together = 1; this.#news.size > 0; together = Math.min(2 * together, MOST_TOGETHER)) {
       const room = this.#options.concurrency - this.#runs.size;
       if (room <= 0 || this.stopping.signal.aborted) return;
+      const heard = this.#news;
+      this.#news = new Set();
       const asked = await Promise.allSettled(Array.from({ length: Math.min(together, room) }, () => this.#claimOne()));
-      for (const answer of asked) if (answer.status === "rejected") throw answer.reason;
       const claims = asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
       for (const claim of claims) if (claim !== null) this.#served[claim.served.priority] = claim.served.principal;
-      if (claims.includes(null)) return;
+      const found = new Set(claims.map((claim) => claim?.taskId));
+      if (!claims.includes(null)) this.#news = this.#news.union(heard).difference(found);
+      for (const answer of asked) if (answer.status === "rejected") throw answer.reason;
     }
   }
 
@@ -157,15 +173,17 @@ class Pool {
       .catch((error: unknown) => {
         watcher.note?.(claim.taskId, `given up: ${String(error)}`);
       })
-      .finally(() => {
+      .then((end) => {
         this.#runs.delete(claim);
+        // What came for it while it ran here was its own to see; what came since it looked last is not.
+        if (end !== "ended") this.tell(claim.taskId);
         this.#onFree();
       });
     this.#runs.set(claim, run);
     return claim;
   }
 
-  async #run(claim: Claim, claimedAt: { wall: number; monotonic: number }): Promise<void> {
+  async #run(claim: Claim, claimedAt: { wall: number; monotonic: number }): Promise<RunEnd> {
     const { taskId } = claim;
     const damagedBefore = this.#damaged.get(taskId) ?? 0;
     const stop = this.stopping.signal;
@@ -176,6 +194,7 @@ class Pool {
     else this.#damaged.delete(taskId);
     this.#counts.ends[end] += 1;
     this.#options.onRunEnd?.(taskId, end);
+    return end;
   }
 
   /** Nobody gave it back so many times in a row. One that was held before gets a single try at a time. */
@@ -184,12 +203,21 @@ class Pool {
   }
 }
 
-/** Until something wakes the worker, the poll is due, or it is to stop. */
-const nap = async (clock: RunnerClock, pollMs: number, wake: Promise<void>, stopping: AbortSignal): Promise<void> => {
+/** Until something wakes the worker, the poll is due, or it is to stop. Whether the poll is due. */
+const nap = async (
+  clock: RunnerClock,
+  pollMs: number,
+  wake: Promise<void>,
+  stopping: AbortSignal,
+): Promise<boolean> => {
   const awake = new AbortController();
-  const poll = clock.sleep(pollMs, AbortSignal.any([awake.signal, stopping])).catch(() => undefined);
-  await Promise.race([wake, poll]);
+  const poll = clock.sleep(pollMs, AbortSignal.any([awake.signal, stopping])).then(
+    () => true,
+    () => false,
+  );
+  const isDue = await Promise.race([wake.then(() => false), poll]);
   awake.abort(new Error("awake"));
+  return isDue;
 };
 
 /** Resolves once the loop, and what goes on beside it, are over. A failure reaches whoever waits for the worker's end. */
@@ -228,15 +256,14 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
   };
 
   const loop = async (): Promise<void> => {
-    // What a task that runs here does is no reason to look for others.
     const unsubscribe = ports.store.subscribe((taskId, only) => {
-      if (only !== "log" && (taskId === null || !pool.running.has(taskId))) awaken();
+      if (only !== "log" && pool.tell(taskId)) awaken();
     });
     try {
       while (!stopping.aborted) {
         wake = Promise.withResolvers();
         await look();
-        await nap(ports.clock, options.pollMs, wake.promise, stopping);
+        if (await nap(ports.clock, options.pollMs, wake.promise, stopping)) pool.tell(null);
       }
       await pool.finished();
     } finally {
@@ -261,7 +288,8 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
       if (stopping.aborted) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push(resolve);
-      wake.resolve();
+      pool.tell(null);
+      awaken();
       await promise;
     },
   };

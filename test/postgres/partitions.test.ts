@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { backupDatabase } from "../../src/store/postgres/backup.ts";
 import { BackupReader } from "../../src/store/postgres/backup-file.ts";
-import { LOAD } from "../../src/store/postgres/claims.ts";
+import { LOAD } from "../../src/store/postgres/load.ts";
 import { ENVELOPES } from "../../src/store/postgres/log.ts";
 import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import { restoreDatabase } from "../../src/store/postgres/restore.ts";
@@ -131,9 +131,7 @@ test.each(["force_custom_plan", "force_generic_plan"])(
     const all = `'${taskId}', 0, 1000000, 1000000, true`;
     expect(await scansOf(database, mode, ENVELOPES, all)).toEqual(byIndex);
     expect(await scansOf(database, mode, ENVELOPES, `'${taskId}', 1, 2, 10, true`)).toEqual(byIndex);
-    expect(await scansOf(database, mode, LOAD, `${String(own?.["task"])}, NULL, 'b', 10, 10, true, true`)).toEqual(
-      byIndex,
-    );
+    expect(await scansOf(database, mode, LOAD, `${String(own?.["task"])}, NULL, 'b', 10, 10, true`)).toEqual(byIndex);
   },
 );
 

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkLog } from "../../src/core/check-log.ts";
 import { nodeHasher } from "../../src/store/node-hasher.ts";
 import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Claim, Store } from "../../src/store/store.ts";
 import { createDatabase, withClient, type Database } from "./database.ts";
+import { startProxy } from "./proxy.ts";
 import { appending, claiming, claimTask, createTask, creation, endOf, told } from "./tasks.ts";
 
 let database: Database;
@@ -69,6 +70,58 @@ test("claims of one moment that ask for the same take their tasks in one commit;
     { worker: "few", tasks: 2, commits: 1 },
     { worker: "many", tasks: 6, commits: 1 },
   ]);
+});
+
+test("a claim looks at few rows, however many its owner has, also by plans that were made when there were none", async () => {
+  await using fresh = await createDatabase();
+  const [claimer, others] = [1, 2].map(() => openPostgresStore({ url: fresh.url, max: 1 }));
+  const [early, late] = [await claimer, await others] as [Store, Store];
+  await fresh.query("ALTER TABLE perdure.tasks SET (autovacuum_enabled = false)");
+  await createTask(late);
+  expect(await early.claim(claiming())).not.toBeNull();
+  for (let n = 0; n < 400; n += 1) await createTask(late, "elsewhere");
+  for (let n = 0; n < 10; n += 1) await createTask(late);
+  /** By connections that have ended. */
+  const looked = async (): Promise<number> => {
+    const counted = await fresh.query(
+      "SELECT (idx_tup_fetch + seq_tup_read)::integer AS rows FROM pg_stat_user_tables WHERE relname = 'tasks'",
+    );
+    return Number(counted[0]?.["rows"]);
+  };
+  await late.close();
+  const before = await looked();
+  for (let n = 0; n < 10; n += 1) expect(await early.claim(claiming())).not.toBeNull();
+  await early.close();
+  expect((await looked()) - before).toBeLessThan(10 * 100);
+});
+
+test("a claim of a task with a short log is one statement, and of one with a long log two", async () => {
+  await using fresh = await createDatabase();
+  await using proxy = await startProxy(fresh.url);
+  const store = await openPostgresStore({ url: proxy.url, max: 1, notify: false });
+  const claimed = async (): Promise<{ claim: Claim | null; statements: number }> => {
+    const before = proxy.count(/./);
+    const claim = await store.claim(claiming());
+    return { claim, statements: proxy.count(/./) - before };
+  };
+  await createTask(store);
+  await claimed();
+  const taskId = await createTask(store);
+  const short = await claimed();
+  expect(short).toMatchObject({ claim: { taskId, lastSeq: 1 }, statements: 1 });
+  const claim = short.claim as Claim;
+  await store.append(
+    appending(
+      claim,
+      endOf(claim),
+      Array.from({ length: 64 }, (_, n) => told(String(n))),
+    ),
+  );
+  await store.release({ taskId, fence: claim.fence, kind: "stop" });
+  const long = await claimed();
+  expect(long).toMatchObject({ claim: { taskId, lastSeq: 65 }, statements: 2 });
+  expect(long.claim?.entries).toHaveLength(65);
+  await store.close();
 });
 
 test("of eight appends to one log at the same seq one is taken, plain or carrying", async () => {

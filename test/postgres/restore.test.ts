@@ -213,8 +213,9 @@ test("the journal stays when the schema is dropped, and is applied to what is re
   expect(restored).toMatchObject({ erased: 1, epoch: 2 });
 });
 
-/** As if its cluster were another than the one it was last in. */
-const move = (database: Database) => database.query("UPDATE perdure.place SET system_id = '1'");
+/** As if its cluster were another than the one it was last in, and so its server one that started at another time. */
+const move = (database: Database) =>
+  database.query("UPDATE perdure.place SET system_id = '1', server_started = server_started - interval '1 second'");
 
 test("a database in another cluster begins one epoch, whoever of many opens it first", async () => {
   await using database = await createDatabase();
@@ -246,6 +247,23 @@ test("stores under which the cluster changes begin the epoch before their next c
   for (const claim of claims) expect(claim).toMatchObject({ epoch: 2, restoredFrom: expect.any(Number) });
   expect(await journal(database)).toEqual(['{"epoch":2}']);
   await Promise.all(stores.map((store) => store.close()));
+});
+
+test("a claim asks which cluster this is once for each start of its server", async () => {
+  await using database = await createDatabase();
+  const store = await openPostgresStore({ url: database.url });
+  const known = () =>
+    database.query(
+      "SELECT server_started = pg_postmaster_start_time() AS known, xmin::text AS written FROM perdure.place",
+    );
+  expect(await known()).toMatchObject([{ known: null }]);
+  await store.claim(claiming());
+  const asked = await known();
+  expect(asked).toMatchObject([{ known: true }]);
+  await createTask(store);
+  expect(await store.claim(claiming())).not.toBeNull();
+  expect(await known()).toEqual(asked);
+  await store.close();
 });
 
 test("a role that may not ask for the cluster works, and compares nothing; one that may teaches the database", async () => {

@@ -41,7 +41,7 @@ const appendTo = async (
 };
 
 const LOCK = "SELECT FROM perdure.tasks WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE";
-const DELIVER = `SELECT perdure.post_all($1::text[], $2::text[], $3::text[], $4::integer[], $5::bytea, $6::bytea, false,
+const DELIVER = `SELECT perdure.post_all($1::text[], $2::text[], $3::text[], $4::integer[], $5::bytea, $6::bytea,
   $7::bigint[])`;
 const INBOX = "SELECT inbox_seq FROM perdure.tasks WHERE id = $1";
 

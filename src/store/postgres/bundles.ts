@@ -67,7 +67,7 @@ const insertLog = async (
   }
 };
 
-const ADD = `SELECT perdure.add_task($1::text, NULL, $2::jsonb, $3::bytea, $4::bigint, $5::integer, $6::bytea) AS task`;
+const ADD = `SELECT perdure.add_task($1::text, NULL, $2::jsonb, $3::bytea, $4::bigint, $5::integer, $6::bytea, 0) AS task`;
 
 const SETTLE = `UPDATE perdure.tasks SET updated_at = $2, redactions = $3, revision = $4, inbox_seq = $5, inbox_taken = $5,
     next_timer_at = perdure.next_timer($1), bundle_at = $6::bigint, untold = $6::bigint IS NOT NULL AND outcome IS NULL, since = coalesce(($7::bigint[])[1], perdure.clock_ms())

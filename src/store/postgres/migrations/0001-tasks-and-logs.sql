@@ -4,13 +4,14 @@
 -- Content (what people, models and tools said) stands in events, inbox, snapshots and chunks alone, as bytes. Text compares
 -- by bytes. NUL and lone surrogates, which no text column takes, are written as \x1a and four hex digits (text.ts).
 
--- One row: the epoch, the schema's version, the cluster that this is (0003), and how many partitions the events were made
--- with (partitions.ts). Null: one table.
+-- One row: the epoch, the schema's version, the cluster that this is and when its server started (0003), and how many
+-- partitions the events were made with (partitions.ts). Null: one table.
 CREATE TABLE perdure.place (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch bigint NOT NULL,
   version integer NOT NULL,
   partitions integer,
+  server_started timestamptz,
   system_id text
 );
 INSERT INTO perdure.place (epoch, version) VALUES (1, 0);
@@ -98,9 +99,9 @@ CREATE TABLE perdure.tasks (
 ) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX tasks_by_key ON perdure.tasks (owner, key_place, key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_ready ON perdure.tasks (lane, priority DESC, ready_at, task) WHERE ready_at IS NOT NULL;
-CREATE INDEX tasks_ready_by_owner ON perdure.tasks (lane, priority DESC, owner, ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX tasks_ready_by_owner ON perdure.tasks (lane, priority DESC, owner, ready_at, task) WHERE ready_at IS NOT NULL;
 CREATE INDEX tasks_leased ON perdure.tasks (lease_until) WHERE lease_until IS NOT NULL;
-CREATE INDEX tasks_leased_by_owner ON perdure.tasks (owner) WHERE lease_until IS NOT NULL;
+CREATE INDEX tasks_leased_by_owner ON perdure.tasks (owner, lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX tasks_by_owner ON perdure.tasks (owner, task);
 CREATE INDEX tasks_by_place ON perdure.tasks (place, task);
 CREATE INDEX tasks_by_parent ON perdure.tasks (parent, task) WHERE parent IS NOT NULL;

@@ -18,10 +18,21 @@ EXCEPTION WHEN insufficient_privilege OR undefined_function OR feature_not_suppo
   RETURN NULL;
 END $$;
 
--- Whether the place was last seen in another cluster.
-CREATE FUNCTION perdure.is_moved() RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (SELECT FROM perdure.place WHERE system_id <> perdure.system_id())
-$$;
+-- Whether the place was last seen in another cluster. The identifier is read from a file: once for each start of a server.
+CREATE FUNCTION perdure.is_moved() RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  seen record;
+BEGIN
+  SELECT system_id, server_started INTO seen FROM perdure.place;
+  IF seen.server_started = pg_postmaster_start_time() THEN
+    RETURN false;
+  END IF;
+  IF seen.system_id <> perdure.system_id() THEN
+    RETURN true;
+  END IF;
+  UPDATE perdure.place SET server_started = pg_postmaster_start_time();
+  RETURN false;
+END $$;
 
 -- Whether an id is unknown or was forgotten.
 CREATE FUNCTION perdure.absence(p_id text) RETURNS text LANGUAGE sql STABLE AS $$
@@ -89,20 +100,39 @@ BEGIN
     WHERE task = t.task;
 END $$;
 
--- Posts what an append carries, or a creation. `p_strict`: a second item of a key with another body is refused.
+-- Posts what an append carries.
 CREATE FUNCTION perdure.post_all(
-  p_to text[], p_by text[], p_keys text[], p_lengths integer[], p_bodies bytea, p_digests bytea, p_strict boolean,
-  p_clock bigint[]
+  p_to text[], p_by text[], p_keys text[], p_lengths integer[], p_bodies bytea, p_digests bytea, p_clock bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   start integer := 1;
-  refused text;
 BEGIN
   FOR i IN 1 .. cardinality(p_to) LOOP
-    SELECT code INTO refused FROM perdure.post(
+    PERFORM perdure.post(
       p_to[i], p_by[i], p_keys[i], substr(p_bodies, start, p_lengths[i]), substr(p_digests, i * 32 - 31, 32), p_clock);
-    IF p_strict AND refused IS NOT NULL THEN
-      RAISE EXCEPTION 'two first items of task % have the key %', p_to[i], p_keys[i] USING ERRCODE = 'PD409';
+    start := start + p_lengths[i];
+  END LOOP;
+END $$;
+
+-- The first items of a task. The second of a key is passed over, or refused with another body.
+CREATE FUNCTION perdure.add_items(
+  p_task bigint, p_id text, p_at bigint, p_secret bytea,
+  p_by text[], p_keys text[], p_lengths integer[], p_bodies bytea, p_digests bytea
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  start integer := 1;
+  next_seq integer := 1;
+  under bytea;
+BEGIN
+  FOR i IN 1 .. cardinality(p_keys) LOOP
+    under := sha256(p_secret || substr(p_digests, i * 32 - 31, 32));
+    INSERT INTO perdure.inbox (task, at, seq, by, key, hash, body)
+      VALUES (p_task, p_at, next_seq, p_by[i], p_keys[i], under, substr(p_bodies, start, p_lengths[i]))
+      ON CONFLICT (task, key) DO NOTHING;
+    IF FOUND THEN
+      next_seq := next_seq + 1;
+    ELSIF under <> (SELECT hash FROM perdure.inbox WHERE task = p_task AND key = p_keys[i]) THEN
+      RAISE EXCEPTION 'two first items of task % have the key %', p_id, p_keys[i] USING ERRCODE = 'PD409';
     END IF;
     start := start + p_lengths[i];
   END LOOP;
@@ -125,7 +155,8 @@ END $$;
 CREATE FUNCTION perdure.use_definitions(p_task bigint, p_definitions jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO perdure.definitions (hash, text)
-    SELECT d ->> 'hash', d ->> 'text' FROM jsonb_array_elements(p_definitions) d ORDER BY 1
+    SELECT d ->> 'hash', d ->> 'text' FROM jsonb_array_elements(p_definitions) d
+    WHERE NOT EXISTS (SELECT FROM perdure.definitions WHERE hash = d ->> 'hash') ORDER BY 1
     ON CONFLICT (hash) DO NOTHING;
   INSERT INTO perdure.definition_uses (task, definition)
     SELECT p_task, definition FROM perdure.definitions
@@ -133,33 +164,23 @@ BEGIN
     ON CONFLICT DO NOTHING;
 END $$;
 
--- Columns of a task's row that change seldom. What is not named stays.
-CREATE FUNCTION perdure.set_columns(p_task bigint, p_columns jsonb) RETURNS void LANGUAGE plpgsql AS $$
+-- The lane of a task that may have another queue, or other requirements, now.
+CREATE FUNCTION perdure.next_lane(p_lane integer, p_columns jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-  origin jsonb := p_columns -> 'origin';
+  before record;
 BEGIN
-  UPDATE perdure.tasks t SET
-      agent = coalesce(p_columns ->> 'agent', agent),
-      owner = coalesce(p_columns ->> 'owner', owner),
-      front_end = coalesce(origin ->> 'frontEnd', front_end),
-      place = coalesce(origin ->> 'place', place),
-      conversation = coalesce(origin ->> 'conversation', conversation),
-      private = coalesce((origin ->> 'private')::boolean, private),
-      parent = CASE WHEN p_columns ? 'parent' THEN p_columns ->> 'parent' ELSE parent END,
-      root = coalesce(p_columns ->> 'root', root),
-      history_from = CASE WHEN p_columns ? 'historyFrom' THEN p_columns ->> 'historyFrom' ELSE history_from END,
-      mode = coalesce(p_columns ->> 'mode', mode),
-      priority = coalesce((p_columns ->> 'priority')::bigint, priority),
-      lane = CASE WHEN p_columns ?| '{queue,requires}' THEN perdure.lane_of(
-          coalesce(p_columns ->> 'queue', l.queue),
-          CASE WHEN p_columns ? 'requires' THEN perdure.texts(p_columns -> 'requires') ELSE l.requires END)
-        ELSE t.lane END
-    FROM perdure.lanes l WHERE t.task = p_task AND l.lane = t.lane;
+  IF NOT p_columns ?| '{queue,requires}' THEN
+    RETURN p_lane;
+  END IF;
+  SELECT queue, requires INTO before FROM perdure.lanes WHERE lane = p_lane;
+  RETURN perdure.lane_of(
+    coalesce(p_columns ->> 'queue', before.queue),
+    CASE WHEN p_columns ? 'requires' THEN perdure.texts(p_columns -> 'requires') ELSE before.requires END);
 END $$;
 
 -- The row of a task without a log, and its secret. Null, and nothing done, where the id or the creation key is taken.
 CREATE FUNCTION perdure.add_task(
-  p_id text, p_key text, p_columns jsonb, p_secret bytea, p_now bigint, p_last_seq integer, p_head bytea
+  p_id text, p_key text, p_columns jsonb, p_secret bytea, p_now bigint, p_last_seq integer, p_head bytea, p_inbox_seq integer
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   origin jsonb := p_columns -> 'origin';
@@ -169,14 +190,16 @@ BEGIN
   IF EXISTS (SELECT FROM perdure.pruned WHERE id = p_id) THEN
     RETURN NULL;
   END IF;
-  -- A redaction of the source waits for this task to be there, and raises its revision too.
-  PERFORM 1 FROM perdure.tasks WHERE id = p_columns ->> 'historyFrom' FOR SHARE;
-  INSERT INTO perdure.tasks (created_at, updated_at, since, priority, lane, last_seq, first_seq, private, head, id, key,
+  IF p_columns ->> 'historyFrom' IS NOT NULL THEN
+    -- A redaction of the source waits for this task to be there, and raises its revision too.
+    PERFORM 1 FROM perdure.tasks WHERE id = p_columns ->> 'historyFrom' FOR SHARE;
+  END IF;
+  INSERT INTO perdure.tasks (created_at, updated_at, since, priority, lane, last_seq, first_seq, inbox_seq, private, head, id, key,
       key_place, agent, owner, front_end, place, conversation, parent, root, history_from, mode, status, waiting_on,
       outcome, reason, epoch)
     VALUES (p_now, p_now, p_now, (p_columns ->> 'priority')::bigint,
       perdure.lane_of(p_columns ->> 'queue', perdure.texts(p_columns -> 'requires')), p_last_seq, p_last_seq,
-      (origin ->> 'private')::boolean, p_head, p_id, p_key, origin ->> 'place', p_columns ->> 'agent',
+      p_inbox_seq, (origin ->> 'private')::boolean, p_head, p_id, p_key, origin ->> 'place', p_columns ->> 'agent',
       p_columns ->> 'owner', origin ->> 'frontEnd', origin ->> 'place', origin ->> 'conversation',
       p_columns ->> 'parent', p_columns ->> 'root', p_columns ->> 'historyFrom', p_columns ->> 'mode',
       p_columns ->> 'status', p_columns ->> 'waitingOn', p_columns ->> 'outcome', p_columns ->> 'reason',
@@ -203,6 +226,7 @@ DECLARE
   now bigint := coalesce(p_clock[1], perdure.clock_ms());
   due bigint;
   n integer := cardinality(p_types);
+  items integer := (SELECT count(DISTINCT key) FROM unnest(p_keys) AS first (key));
 BEGIN
   -- The second time round, whoever used the key at the same moment has committed.
   FOR round IN 1 .. 2 LOOP
@@ -222,7 +246,7 @@ BEGIN
       code := 'forgotten';
       RETURN;
     END IF;
-    v_task := perdure.add_task(p_id, p_key, p_columns, p_secret, now, n, substr(p_proofs, n * 48 - 31, 32));
+    v_task := perdure.add_task(p_id, p_key, p_columns, p_secret, now, n, substr(p_proofs, n * 48 - 31, 32), items);
     EXIT WHEN v_task IS NOT NULL;
   END LOOP;
   IF v_task IS NULL THEN
@@ -238,7 +262,6 @@ BEGIN
     END IF;
   END IF;
   IF p_by IS NOT NULL THEN
-    PERFORM perdure.post_all(
-      array_fill(p_id, ARRAY[cardinality(p_by)]), p_by, p_keys, p_item_lengths, p_items, p_digests, true, p_clock);
+    PERFORM perdure.add_items(v_task, p_id, now, p_secret, p_by, p_keys, p_item_lengths, p_items, p_digests);
   END IF;
 END $$;

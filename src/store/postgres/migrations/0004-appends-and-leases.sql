@@ -15,6 +15,7 @@ DECLARE
   v_task bigint;
   taken_before integer;
   due bigint;
+  origin jsonb := p_columns -> 'origin';
   n integer := cardinality(p_types);
 BEGIN
   IF p_to IS NOT NULL THEN
@@ -40,7 +41,19 @@ BEGIN
         status = CASE WHEN p_ends THEN 'ended' ELSE coalesce(p_columns ->> 'status', status) END,
         waiting_on = CASE WHEN p_columns ? 'waitingOn' THEN p_columns ->> 'waitingOn' ELSE waiting_on END,
         outcome = CASE WHEN p_columns ? 'outcome' THEN p_columns ->> 'outcome' ELSE outcome END,
-        reason = CASE WHEN p_columns ? 'reason' THEN p_columns ->> 'reason' ELSE reason END
+        reason = CASE WHEN p_columns ? 'reason' THEN p_columns ->> 'reason' ELSE reason END,
+        agent = coalesce(p_columns ->> 'agent', agent),
+        owner = coalesce(p_columns ->> 'owner', owner),
+        front_end = coalesce(origin ->> 'frontEnd', front_end),
+        place = coalesce(origin ->> 'place', place),
+        conversation = coalesce(origin ->> 'conversation', conversation),
+        private = coalesce((origin ->> 'private')::boolean, private),
+        parent = CASE WHEN p_columns ? 'parent' THEN p_columns ->> 'parent' ELSE parent END,
+        root = coalesce(p_columns ->> 'root', root),
+        history_from = CASE WHEN p_columns ? 'historyFrom' THEN p_columns ->> 'historyFrom' ELSE history_from END,
+        mode = coalesce(p_columns ->> 'mode', mode),
+        priority = coalesce((p_columns ->> 'priority')::bigint, priority),
+        lane = CASE WHEN p_columns IS NULL THEN lane ELSE perdure.next_lane(lane, p_columns) END
       WHERE id = p_id AND fence = p_fence AND claimed_by IS NOT NULL AND status <> 'ended' AND last_seq = p_expected
         AND (p_taken IS NULL OR p_taken <= inbox_seq)
         AND revision = p_revision AND (p_seen IS NULL OR inbox_seq <= greatest(p_seen, p_taken, inbox_taken)
@@ -72,9 +85,6 @@ BEGIN
       UPDATE perdure.tasks SET next_timer_at = due WHERE task = v_task AND next_timer_at IS DISTINCT FROM due;
     END IF;
   END IF;
-  IF p_columns ?| '{agent,owner,origin,parent,root,historyFrom,mode,queue,requires,priority}' THEN
-    PERFORM perdure.set_columns(v_task, p_columns);
-  END IF;
   IF p_ends THEN
     DELETE FROM perdure.timers WHERE task = v_task;
     DELETE FROM perdure.snapshots WHERE task = v_task;
@@ -88,7 +98,7 @@ BEGIN
     PERFORM perdure.use_definitions(v_task, p_definitions);
   END IF;
   IF p_to IS NOT NULL THEN
-    PERFORM perdure.post_all(p_to, p_by, p_keys, p_item_lengths, p_items, p_digests, false, p_clock);
+    PERFORM perdure.post_all(p_to, p_by, p_keys, p_item_lengths, p_items, p_digests, p_clock);
     SELECT tasks.inbox_seq INTO inbox_seq FROM perdure.tasks WHERE task = v_task;
   END IF;
   timer_due := due IS NOT NULL AND due <= coalesce(p_clock[1], perdure.clock_ms());

@@ -5,42 +5,57 @@ CREATE FUNCTION perdure.is_held(p_task bigint, p_build text, p_now bigint) RETUR
 $$;
 
 -- The lanes that a worker serves.
-CREATE FUNCTION perdure.served_lanes(p_offers text[], p_queues text[]) RETURNS integer[] LANGUAGE sql STABLE AS $$
-  SELECT coalesce(array_agg(lane), '{}') FROM perdure.lanes
-  WHERE (p_queues IS NULL OR queue = ANY (p_queues)) AND requires <@ p_offers
-$$;
+CREATE FUNCTION perdure.served_lanes(p_offers text[], p_queues text[]) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT coalesce(array_agg(lane), '{}') FROM perdure.lanes
+    WHERE (p_queues IS NULL OR queue = ANY (p_queues)) AND requires <@ p_offers);
+END $$;
 
 -- The next priority below `p_below` (null: the highest) of which a task is ready, or has a time to be.
-CREATE FUNCTION perdure.next_priority(p_lanes integer[], p_below bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
-  SELECT max(first.priority) FROM unnest(p_lanes) AS l (lane), LATERAL (
+CREATE FUNCTION perdure.next_priority(p_lanes integer[], p_below bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT max(first.priority) FROM unnest(p_lanes) AS l (lane), LATERAL (
     SELECT t.priority FROM perdure.tasks t WHERE t.lane = l.lane AND t.ready_at IS NOT NULL
-      AND (p_below IS NULL OR t.priority < p_below) ORDER BY t.priority DESC LIMIT 1) first
-$$;
+      AND t.priority < coalesce(p_below, 9223372036854775807) ORDER BY t.priority DESC LIMIT 1) first);
+END $$;
 
 -- The first principal after `p_after` with such a task.
-CREATE FUNCTION perdure.next_owner(p_lanes integer[], p_priority bigint, p_after text) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT min(first.owner) FROM unnest(p_lanes) AS l (lane), LATERAL (
+CREATE FUNCTION perdure.next_owner(p_lanes integer[], p_priority bigint, p_after text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT min(first.owner) FROM unnest(p_lanes) AS l (lane), LATERAL (
     SELECT t.owner FROM perdure.tasks t WHERE t.lane = l.lane AND t.priority = p_priority AND t.ready_at IS NOT NULL
-      AND t.owner > p_after ORDER BY t.owner LIMIT 1) first
-$$;
+      AND t.owner > p_after ORDER BY t.owner LIMIT 1) first);
+END $$;
 
 -- Locks the task of a principal (null: of any) that has been ready for longest; one that another worker is taking is passed
--- over. Null where there is none.
+-- over. Null where there is none. Lane by lane, the one with the oldest first: each look-up ends at its first entry.
 CREATE FUNCTION perdure.lock_ready(p_lanes integer[], p_priority bigint, p_owner text, p_build text, p_now bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
+  in_lane integer;
   found_task bigint;
 BEGIN
   IF p_owner IS NULL THEN
-    SELECT t.task INTO found_task FROM perdure.tasks t
-      WHERE t.lane = ANY (p_lanes) AND t.priority = p_priority AND t.ready_at <= p_now
-        AND NOT perdure.is_held(t.task, p_build, p_now)
-      ORDER BY t.ready_at, t.task LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+    FOR in_lane IN SELECT l.lane FROM unnest(p_lanes) AS l (lane), LATERAL (
+        SELECT t.ready_at, t.task FROM perdure.tasks t WHERE t.lane = l.lane AND t.priority = p_priority
+          AND t.ready_at <= p_now ORDER BY t.ready_at, t.task LIMIT 1) first ORDER BY first.ready_at, first.task LOOP
+      SELECT t.task INTO found_task FROM perdure.tasks t
+        WHERE t.lane = in_lane AND t.priority = p_priority AND t.ready_at <= p_now
+          AND NOT perdure.is_held(t.task, p_build, p_now)
+        ORDER BY t.ready_at, t.task LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+      EXIT WHEN found_task IS NOT NULL;
+    END LOOP;
   ELSE
-    SELECT t.task INTO found_task FROM perdure.tasks t
-      WHERE t.lane = ANY (p_lanes) AND t.priority = p_priority AND t.owner = p_owner AND t.ready_at <= p_now
-        AND NOT perdure.is_held(t.task, p_build, p_now)
-      ORDER BY t.ready_at, t.task LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+    FOR in_lane IN SELECT l.lane FROM unnest(p_lanes) AS l (lane), LATERAL (
+        SELECT t.ready_at, t.task FROM perdure.tasks t WHERE t.lane = l.lane AND t.priority = p_priority
+          AND t.owner = p_owner AND t.ready_at <= p_now ORDER BY t.ready_at, t.task LIMIT 1) first
+        ORDER BY first.ready_at, first.task LOOP
+      SELECT t.task INTO found_task FROM perdure.tasks t
+        WHERE t.lane = in_lane AND t.priority = p_priority AND t.owner = p_owner AND t.ready_at <= p_now
+          AND NOT perdure.is_held(t.task, p_build, p_now)
+        ORDER BY t.ready_at, t.task LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+      EXIT WHEN found_task IS NOT NULL;
+    END LOOP;
   END IF;
   RETURN found_task;
 END $$;
@@ -70,7 +85,9 @@ BEGIN
     END IF;
     EXIT WHEN candidate IS NULL OR (around AND p_served IS NOT NULL AND candidate > p_served);
     reached := candidate;
-    SELECT count(*) INTO leased FROM perdure.tasks t WHERE t.owner = candidate AND t.lease_until IS NOT NULL;
+    -- In the order of the one index that knows which are leased: that of all tasks of an owner is not to be chosen.
+    SELECT count(*) INTO leased FROM (SELECT FROM perdure.tasks t
+      WHERE t.owner = candidate AND t.lease_until IS NOT NULL ORDER BY t.lease_until LIMIT 1000) held;
     IF leased = 0 THEN
       task := perdure.lock_ready(p_lanes, p_priority, candidate, p_build, p_now);
       principal := candidate;
@@ -95,7 +112,7 @@ BEGIN
   END IF;
 END $$;
 
--- Takes a task: raises its fence, counts the attempt, moves due timers in. Nothing is loaded yet. No row, and no write,
+-- Takes a task: raises its fence, counts the attempt, moves due timers in. No row, and no write,
 -- where there is none to take, or `moved`: an epoch has to begin first. Index look-ups alone: parked tasks, and tasks of
 -- others, cost nothing.
 CREATE FUNCTION perdure.claim(
@@ -154,27 +171,76 @@ BEGIN
   END IF;
 END $$;
 
--- Takes up to so many tasks, each as if it were claimed alone after the one before it; all in one transaction. One row
--- without a task where the database was `moved`.
+-- All that a claim is given, of one moment: the task (`what` 0), a snapshot of this version (1), untaken items (2), events (3).
+-- One query, which the caller's takes in.
+CREATE FUNCTION perdure.load(
+  p_task bigint, p_version text, p_build text, p_items integer, p_bytes bigint, p_plain boolean
+) RETURNS TABLE (what integer, seq integer, at bigint, type smallint, body text) LANGUAGE sql STABLE AS $$
+  WITH t AS MATERIALIZED (SELECT * FROM perdure.tasks WHERE task = p_task),
+  s AS MATERIALIZED (SELECT seq, revision, bytes FROM perdure.snapshots
+    WHERE task = p_task AND version = p_version AND revision = (SELECT revision FROM t))
+  SELECT 0, last_seq, revision::bigint, 0::smallint, json_build_object(
+    'chain', encode(head, 'hex'), 'secret', (SELECT encode(secret, 'hex') FROM perdure.secrets WHERE task = p_task),
+    'epoch', place.epoch, 'version', version, 'inbox_seq', inbox_seq,
+    'restored', least(t.bundle_at, (SELECT min(backup_at) FROM perdure.restores r WHERE r.epoch > t.epoch)),
+    'holds', (SELECT count FROM perdure.holds WHERE task = p_task AND build = p_build))::text FROM t, perdure.place
+  UNION ALL SELECT 1, seq, revision, 0::smallint, encode(bytes, 'base64') FROM s
+  UNION ALL SELECT 2, seq, at, 0::smallint, json_build_object('due_at', due_at, 'by', by, 'key', key, 'body', body)::text
+    FROM perdure.untaken(p_task, (SELECT inbox_taken FROM t), p_items, p_bytes, p_plain)
+  UNION ALL SELECT 3, seq, at, type, CASE WHEN p_plain THEN convert_from(body, 'UTF8') ELSE encode(body, 'base64') END
+    FROM (SELECT * FROM perdure.events
+      WHERE task = p_task AND seq > coalesce((SELECT seq FROM s), 0) ORDER BY seq) e
+$$;
+
+-- Whether that is little: as much as may hold up whoever waits for the task's row.
+CREATE FUNCTION perdure.is_quickly_loaded(p_task bigint, p_version text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  t record;
+  kept record;
+BEGIN
+  SELECT last_seq, revision INTO t FROM perdure.tasks WHERE task = p_task;
+  SELECT seq, octet_length(bytes) AS size INTO kept FROM perdure.snapshots
+    WHERE task = p_task AND version = p_version AND revision = t.revision;
+  RETURN t.last_seq - coalesce(kept.seq, 0) <= 64
+    AND (SELECT coalesce(sum(octet_length(body)), 0) FROM perdure.events WHERE task = p_task AND seq > coalesce(kept.seq, 0))
+      + coalesce(kept.size, 0) <= 65536;
+END $$;
+
+-- Takes up to so many tasks, each as if it were claimed alone after the one before it; all in one transaction. Of each, under
+-- its number `n`: what was taken (`what` -1), then what it is given if that is quickly loaded, and else nothing: the caller
+-- loads it once the claim is committed. `what` -2: what came before under this number does not count, for it broke off.
+-- One row without a task where the database was `moved`.
+-- Plans are made once, by the indexes alone: a table that is empty when a connection comes to it is not so for long.
 CREATE FUNCTION perdure.claim_some(
   p_count integer, p_worker text, p_lease_ms bigint, p_offers text[], p_build text, p_id text, p_queues text[], p_served jsonb,
-  p_clock bigint[]
-) RETURNS TABLE (
-  task bigint, id text, agent text, fence bigint, attempts integer, previous_ended_at bigint, now bigint, priority bigint,
-  principal text, moved boolean
-) LANGUAGE plpgsql AS $$
+  p_versions jsonb, p_items integer, p_bytes bigint, p_plain boolean, p_clock bigint[]
+) RETURNS TABLE (n integer, what integer, seq integer, at bigint, type smallint, body text) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+#variable_conflict use_column
 DECLARE
+  taken record;
+  version text;
   served jsonb := p_served;
 BEGIN
-  FOR n IN 1..p_count LOOP
-    SELECT * INTO task, id, agent, fence, attempts, previous_ended_at, now, priority, principal, moved
+  FOR i IN 1..p_count LOOP
+    SELECT * INTO taken
       FROM perdure.claim(p_worker, p_lease_ms, p_offers, p_build, p_id, p_queues, served, p_clock);
-    IF moved THEN
-      RETURN NEXT;
+    IF taken.task IS NULL AND NOT taken.moved THEN
+      RETURN;
     END IF;
-    EXIT WHEN task IS NULL;
-    RETURN NEXT;
-    served := served || jsonb_build_object(priority::text, principal);
+    RETURN QUERY SELECT i, -1, 0, 0::bigint, 0::smallint, to_json(taken)::text;
+    IF taken.task IS NULL THEN
+      RETURN;
+    END IF;
+    served := served || jsonb_build_object(taken.priority::text, taken.principal);
+    version := p_versions ->> taken.agent;
+    IF perdure.is_quickly_loaded(taken.task, version) THEN
+      BEGIN
+        RETURN QUERY SELECT i, l.* FROM perdure.load(taken.task, version, p_build, p_items, p_bytes, p_plain) l;
+      EXCEPTION WHEN OTHERS THEN
+        RETURN QUERY SELECT i, -2, 0, 0::bigint, 0::smallint, NULL::text;
+      END;
+    END IF;
   END LOOP;
 END $$;
 
