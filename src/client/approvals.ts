@@ -97,14 +97,19 @@ const findDecidable = async (client: Client, idOrPrefix: string): Promise<TaskRo
   return rows.some(({ set }) => set?.["decides"] === principal) ? row : findTask(client, idOrPrefix);
 };
 
-/** What waits for a decision: for the owner all of it, for another what they decide. Codes: `not_found`, `ambiguous`. */
-export const listApprovals = async (client: Client, idOrPrefix: string): Promise<ApprovalView[]> => {
-  const { store, frontEnd, principal } = client;
-  const { taskId, owner } = await findDecidable(client, idOrPrefix);
+/** For the owner all of it, for another what they decide. */
+const approvalsOf = async (
+  { store, frontEnd, principal }: Client,
+  { taskId, owner }: TaskRow,
+): Promise<ApprovalView[]> => {
   const events = await readEvents(store, { taskId });
   const views = pendingApprovals(events, fold(taskId, events, {}), await store.readDecisions({ taskId }), frontEnd);
   return owner === principal ? views : views.filter(({ decides }) => decides === principal);
 };
+
+/** What waits for a decision: for the owner all of it, for another what they decide. Codes: `not_found`, `ambiguous`. */
+export const listApprovals = async (client: Client, idOrPrefix: string): Promise<ApprovalView[]> =>
+  approvalsOf(client, await findDecidable(client, idOrPrefix));
 
 /** Puts up new controls: older ones of this front end (or of `frontEnd`) are refused from now on. */
 export const showApproval = async (
@@ -158,10 +163,10 @@ const requestNamed = (taskId: string, views: readonly ApprovalView[], named: str
 export const decideApproval = async (client: Client, params: DecisionParams): Promise<DecisionReceipt> => {
   const { store, principal, random } = client;
   const { decision, input, reason, showing = 0, key = random.id() } = params;
-  const { taskId, status } = await findDecidable(client, params.taskId);
-  if (status === "ended") throw new ClientError("refused", `task ${taskId} has ended: it takes nothing more`);
-  const views = await listApprovals(client, taskId);
-  const requestId = requestNamed(taskId, views, params.request);
+  const row = await findDecidable(client, params.taskId);
+  const { taskId } = row;
+  if (row.status === "ended") throw new ClientError("refused", `task ${taskId} has ended: it takes nothing more`);
+  const requestId = requestNamed(taskId, await approvalsOf(client, row), params.request);
   const rows = await store.readRows({ taskId, table: "approvals" });
   const own = rows.find((row) => row.key === requestId)?.set?.["inputHash"];
   const inputHash = params.inputHash ?? (typeof own === "string" ? own : "");

@@ -10,7 +10,7 @@ import type { DatedBundle } from "./bundle-file.ts";
 import { rebuild } from "./check-task.ts";
 import { ClientError, type Client } from "./client.ts";
 import { findTask } from "./find-task.ts";
-import { readEvents } from "./read-log.ts";
+import { eventsOf, readEvents } from "./read-log.ts";
 import { refusalOf } from "./refusal.ts";
 
 const folded = (taskId: string, entries: Bundle["entries"]): ReturnType<typeof rebuild> => {
@@ -56,7 +56,7 @@ export const exportBundle = async (
   const log = folded(taskId, bundle.entries);
   requireAlone(taskId, log);
   if (move) {
-    const refusal = refusalOf(log.state, await readEvents(client.store, { taskId }), { type: "Close" });
+    const refusal = refusalOf(log.state, eventsOf(taskId, bundle.entries), { type: "Close" });
     if (refusal !== null) refuse(taskId, refusal);
     if (untaken > 0)
       refuse(taskId, `has ${String(untaken)} in its inbox that nobody has taken: let it be worked first`);

@@ -26,11 +26,15 @@ export interface At {
 
 export const placeOf = ({ seq, at }: Recorded): At => ({ seq, at });
 
+/** Throws `unreadable`, naming the seq. */
+export const eventsOf = (taskId: string, entries: readonly Entry[]): Recorded[] =>
+  entries.map((entry) => decode(taskId, entry));
+
 /** Events with `after` < seq <= `through`, in order. Throws `unreadable`, naming the seq. */
 export const readEvents = async (
   store: Pick<Store, "read">,
   params: { readonly taskId: string; readonly after?: number; readonly through?: number },
-): Promise<Recorded[]> => (await store.read(params)).map((entry) => decode(params.taskId, entry));
+): Promise<Recorded[]> => eventsOf(params.taskId, await store.read(params));
 
 /** The state up to `through`, without what plugins keep: a front end needs none of their reducers. */
 export const loadState = async (store: Pick<Store, "read">, taskId: string, through?: number): Promise<TaskState> => {
