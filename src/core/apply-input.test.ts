@@ -20,7 +20,7 @@ import {
 } from "../testing/given.ts";
 import { mayClose, mayResume } from "./apply-input.ts";
 import type { EventOf, Mode } from "./events.ts";
-import { fold } from "./fold.ts";
+import { apply, fold } from "./fold.ts";
 import { itemTypes, type Item } from "./items.ts";
 import { GAP, textOf } from "./messages.ts";
 import { itemSkeleton, skeletonOf } from "./redact.ts";
@@ -544,6 +544,24 @@ describe("what a parked call waits for", () => {
     });
   });
 
+  test("a signal is for what waits for a signal, not for what waits for something of that name", () => {
+    given(...parked("children", "bell"), taken(item("Signal", { name: "bell" }))).then((state) => {
+      expect(arrivalOf(state)).toBeUndefined();
+    });
+  });
+
+  test("a child that has ended lives no more, and lets its parent close", () => {
+    given(...stopped("completed")).then((state, log) => {
+      const child = { callId: "c4_0" };
+      state.children = { x: child, y: child };
+      expect(mayClose(state)).toBe(false);
+      const end = item("ChildEnded", { childId: "x", callId: "c4_0", outcome: "done" });
+      apply(state, { seq: log.length + 1, at: 0, event: taken(end) }, {});
+      expect(state.children).toEqual({ y: child });
+      expect(mayClose({ ...state, children: {} })).toBe(true);
+    });
+  });
+
   test("a child's end is an error unless it is done", () => {
     const end = (outcome: "done" | "failed", words: object): Item =>
       item("ChildEnded", { childId: "x", callId: "c4_0", outcome, ...words });
@@ -561,7 +579,7 @@ describe("what a parked call waits for", () => {
   test("a timer fires once, for the time it was set to", () => {
     const fired = (dueAt: number): Item => item("TimerFired", { timerId: "t", dueAt });
     given(...parked("timer", "t"), taken(fired(5_000))).then((state) => {
-      expect(arrivalOf(state)?.status).toBe("ok");
+      expect(arrivalOf(state)).toEqual({ status: "ok", content: [{ type: "text", text: "The time has come." }] });
       expect(state.timers).toEqual({});
     });
     given(

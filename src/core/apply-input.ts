@@ -1,4 +1,5 @@
 // How a taken item changes the state: it opens, stops or steers a turn, or brings what a call waited for.
+import { isPending } from "./approval.ts";
 import type { EventOf } from "./events.ts";
 import { controlItems, type Item, type ItemOf } from "./items.ts";
 import { GAP, isBlank, text, textOf, type Content, type Message } from "./messages.ts";
@@ -112,9 +113,7 @@ export const mayClose = (state: TaskState): boolean =>
 
 /** A turn that stopped, with nothing unknown and no decision pending, may go on. */
 export const mayResume = (state: TaskState): boolean =>
-  state.turn?.outcome !== undefined &&
-  !isUnsettled(state) &&
-  !state.calls.some((call) => call.phase === "parked" && call.parked?.on === "approval");
+  state.turn?.outcome !== undefined && !isUnsettled(state) && !state.calls.some(isPending);
 
 /** What was approved and has not begun asks anew. */
 export const voidApprovals = (state: TaskState): void => {

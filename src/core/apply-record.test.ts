@@ -49,8 +49,8 @@ describe("model_failed", () => {
   });
 
   test("counts what the failed attempt used, where it is known", () => {
-    given(...asked, failed({ tokens: { input: 3, output: 1 } })).then((state) => {
-      expect(state.usage[0]).toMatchObject({ input: 3, output: 1, unknown: 0 });
+    given(...asked, failed({ tokens: { input: 3, output: 1 }, priceEstimate: 2 })).then((state) => {
+      expect(state.usage[0]).toMatchObject({ input: 3, output: 1, unknown: 0, priceEstimate: 2 });
     });
   });
 
@@ -272,8 +272,8 @@ describe("erased", () => {
       expect(users(state)).toEqual(["hi", "assistant"]);
       expect(state.chain).toBeUndefined();
     });
-    given(...busy, taken(say("bad")), erased(6)).then((state) => {
-      expect(state.queue).toEqual([]);
+    given(...busy, taken(say("bad")), taken(say("good")), erased(6)).then((state) => {
+      expect(state.queue).toMatchObject([{ content: [{ text: "good" }] }]);
     });
   });
 

@@ -106,7 +106,7 @@ describe("precedence", () => {
       [...begun(), ended()],
       [...answered(), waiting("input"), ended()],
     ]) {
-      expect(stepAfter(log, { untaken: true })).toMatchObject({ do: "Wait", record: false });
+      expect(stepAfter(log, { untaken: true })).toMatchObject({ do: "Wait", on: "input", record: false });
     }
   });
 
@@ -548,10 +548,46 @@ describe("waiting in a turn", () => {
     }
   });
 
+  test("goes on although the tool of what is parked is not there any more", () => {
+    const log = [...calls(["gone"]), core("call_parked", { callId: "c5_0", on: "signal", ref: "bell" })];
+    expect(stepAfter(log)).toEqual(waits("signal", { waits: [{ on: "signal", callId: "c5_0", ref: "bell" }] }));
+    expect(stepAfter(calls(["gone"]))).toEqual(settles(["c5_0", "no_such_tool"]));
+  });
+
   test("is recorded once", () => {
     const log = [...calls(["send"]), asks, waiting("approval")];
     expect(stepAfter(log)).toMatchObject({ do: "Wait", record: false, on: "approval" });
     expect(stepAfter([...log, taken(item("Signal", { name: "n" }))])).toMatchObject({ record: true, on: "approval" });
+  });
+});
+
+describe("a correction that could not be saved", () => {
+  const unsaved = { correctionUnsaved: true } as const;
+
+  test("pauses the turn; what is announced has not run, and is skipped", () => {
+    const log = [
+      ...calls(["look", "look", "pay"]),
+      started("c5_0", "look"),
+      started("c5_1", "look"),
+      write("c5_2", "pay", 2),
+    ];
+    const announced = new Set(["c5_0", "c5_2"]);
+    const lost = [...log.slice(0, -1), finished("c5_1")];
+    expect(stepAfter(lost, { ...unsaved, announced })).toEqual(
+      waits("resume", {
+        outcome: "paused",
+        reason: "correction_not_saved",
+        settle: [{ callId: "c5_0", as: "skipped" }],
+      }),
+    );
+    // What ran before this announcement is recovered like after a crash.
+    const again = [...log.slice(0, -2), finished("c5_0"), finished("c5_1"), write("c5_2", "pay", 2)];
+    expect(stepAfter(again, { ...unsaved, announced })).toMatchObject({ reason: "correction_not_saved", settle: [] });
+  });
+
+  test("pauses nothing where one was saved since", () => {
+    expect(stepAfter(calls(["look"]))).toEqual(runs("c5_0"));
+    expect(stepAfter(calls(["look"]), unsaved)).toMatchObject({ outcome: "paused", settle: [] });
   });
 });
 
@@ -851,7 +887,8 @@ describe("a close", () => {
       answer: "yes",
       settle: [],
     });
-    expect(stepAfter([...over("failed"), close])).toMatchObject({ do: "End", outcome: "failed" });
+    const failed = stepAfter([...over("failed"), close]);
+    expect(failed).toEqual({ do: "End", outcome: "failed", reason: "closed", settle: [] });
     expect(stepAfter([...over("cancelled"), close])).toMatchObject({ do: "End", outcome: "cancelled" });
     expect(stepAfter([...over("paused"), close])).toMatchObject({ do: "End", outcome: "cancelled" });
   });

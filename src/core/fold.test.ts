@@ -23,6 +23,7 @@ import {
 } from "../testing/given.ts";
 import { FoldError, PROVISIONAL, apply, callId, confirmTime, createState, fold } from "./fold.ts";
 import { GAP, text } from "./messages.ts";
+import { RECORD_VERSION } from "./records.ts";
 import { skeletonOf } from "./redact.ts";
 import { branchOf, type PluginRecord, type Reducer, type TaskState } from "./state.ts";
 
@@ -135,7 +136,9 @@ describe("the order of events", () => {
 
   test("a core record of a kind that is not known here cannot be folded", () => {
     const record = { ...core("interrupted", { reason: "crashed" }), kind: "dreamt" } as const;
-    expect(() => fold(TASK, logOf(created(), record), {})).toThrow("core/dreamt");
+    expect(() => fold(TASK, logOf(created(), record), {})).toThrow("core/dreamt v1 is not known here");
+    const newer = { ...core("interrupted", { reason: "crashed" }), v: RECORD_VERSION + 1 } as const;
+    expect(() => fold(TASK, logOf(created(), newer), {})).toThrow(`core/interrupted v${String(RECORD_VERSION + 1)}`);
   });
 });
 
@@ -435,9 +438,11 @@ describe("the objective", () => {
   });
 
   test("an empty one is no message", () => {
-    given(created({ objective: "" }), taken(say("hi"))).then((state) => {
-      expect(conversation(state)).toEqual(["user hi"]);
-    });
+    for (const objective of ["", " \n"]) {
+      given(created({ objective }), taken(say("hi"))).then((state) => {
+        expect(conversation(state)).toEqual(["user hi"]);
+      });
+    }
   });
 });
 
@@ -584,6 +589,10 @@ describe("plugins", () => {
   test("a reducer is told what it folds, and that only a skeleton is left", () => {
     seen.length = 0;
     const secret = recorded("notes", "kept", { a: 1, b: 2 }, { skeleton: ["a"] });
+    run(created(), secret).then(() => {
+      expect(seen[0]).toMatchObject({ data: { a: 1, b: 2 }, redacted: false });
+    });
+    seen.length = 0;
     run(created(), skeletonOf(secret)).then(() => {
       expect(seen[0]).toEqual({ extension: "notes", kind: "kept", v: 1, data: { a: 1 }, seq: 2, redacted: true });
     });

@@ -187,6 +187,8 @@ describe("a move", () => {
     expect(refusal(...begun(), called(), replied([call("send")]), core("approval_requested", asks))).toBe(
       "approval_pending",
     );
+    const asksNobody = core("call_parked", { callId: "c5_0", on: "signal", ref: "bell" });
+    expect(refusal(...begun(), called(), replied([call("send")]), asksNobody)).toBeNull();
     const parent = { taskId: "p", callId: "c1_0" };
     expect(refusal(created({ parent, origin: { ...place, private: false } }))).toBe("family");
     const state = fold("t", logOf(...begun()), {});

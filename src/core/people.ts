@@ -1,5 +1,6 @@
 // Who may ask what of a task, from its state alone. The runner, which also asks the access port, writes on an item that it takes
 // why it does nothing; the fold passes over what is so marked. In logs of before nothing is: they fold as they did.
+import { isPending } from "./approval.ts";
 import type { Item, ItemOf, ItemType } from "./items.ts";
 import { isRunning, type TaskState } from "./state.ts";
 
@@ -47,7 +48,7 @@ const collaborateRefusal = (state: TaskState, { change }: ItemOf<"Collaborate">)
  */
 export const handoffRefusal = (state: TaskState): Refusal | null => {
   if (state.calls.some((call) => call.phase === "unknown")) return "unknown_action";
-  if (state.calls.some((call) => call.phase === "parked" && call.parked?.on === "approval")) return "approval_pending";
+  if (state.calls.some(isPending)) return "approval_pending";
   return state.parent === undefined && Object.keys(state.children).length === 0 ? null : "family";
 };
 

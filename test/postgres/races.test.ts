@@ -124,6 +124,17 @@ test("a claim of a task with a short log is one statement, and of one with a lon
   await store.close();
 });
 
+test("a claim whose load breaks off is committed, and loaded by itself", async () => {
+  await using fresh = await createDatabase();
+  const store = await openPostgresStore({ url: fresh.url });
+  const taskId = await createTask(store);
+  await fresh.query("UPDATE perdure.events SET body = '\\xff22'");
+  const claim = await claimTask(store, taskId);
+  expect(claim).toMatchObject({ fence: 1, attempts: 1, entries: [{ seq: 1, body: '\ufffd"' }] });
+  expect((await store.getTask({ taskId }))?.fence).toBe(1);
+  await store.close();
+});
+
 test("of eight appends to one log at the same seq one is taken, plain or carrying", async () => {
   const taskId = await createTask(one());
   const claim = await claimTask(one(), taskId);
