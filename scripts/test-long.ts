@@ -1,5 +1,5 @@
 // What takes longer than a test run: `npm run test:long`, or a part of it: `-- --bugs`, `-- --seeds 50000`, `-- --files`,
-// `-- --promises`, `-- --mutants` (mutation testing of the core, claims and recovery; results are kept and only what changed runs again).
+// `-- --promises`, `-- --mutants` (mutation testing of the core, claims and recovery: mutants.ts).
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -20,7 +20,7 @@ const parts: readonly (readonly [name: string, wanted: boolean, args: readonly s
   ["seeds", values.seeds !== undefined, [join(here, "simulate.ts"), "--seeds", values.seeds ?? "50000"]],
   ["bugs put in on purpose", values.bugs === true, [join(here, "find-bugs.ts")]],
   ["promises broken on purpose", values.promises === true, [join(here, "break-promises.ts")]],
-  ["mutants", values.mutants === true, [join(here, "../node_modules/@stryker-mutator/core/bin/stryker.js"), "run"]],
+  ["mutants", values.mutants === true, [join(here, "mutants.ts")]],
   ["long tests", values.files === true, [join(here, "../node_modules/vitest/vitest.mjs"), "run", "--project", "long"]],
 ];
 

@@ -152,6 +152,14 @@ describe("Steer", () => {
     });
   });
 
+  test("calls off nothing of a run that is paused: it waits there with other words", () => {
+    const paused = [...busy("run"), finished("c4_1"), waiting("resume", { outcome: "paused" })];
+    given(...paused, taken(steer("so"))).then((state) => {
+      expect(superseded(state)).toEqual([]);
+      expect(queued(state)).toEqual(["so"]);
+    });
+  });
+
   test("leaves an unknown action and a finished call alone", () => {
     given(...unknown(), taken(steer("rather so"))).then((state) => {
       expect(superseded(state)).toEqual([]);
@@ -430,6 +438,12 @@ describe("Resume", () => {
         expect(state).toEqual({ ...before, seq: state.seq, at: state.at, inboxTaken: state.inboxTaken });
       });
     }
+  });
+
+  test("may not be asked for before the first turn", () => {
+    given(created()).then((state) => {
+      expect(mayResume(state)).toBe(false);
+    });
   });
 
   test("is void while an action is unknown or an approval is pending", () => {

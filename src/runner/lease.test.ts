@@ -68,6 +68,16 @@ describe("a lease", () => {
     expect(lease.doubted.aborted).toBe(false);
   });
 
+  it("tells of a doubt whoever began to listen before it was confirmed again", () => {
+    const lease = leaseAt(10_000);
+    const heard = lease.doubted;
+    monotonic += LEASE_MS / 2;
+    lease.confirm({ wall, monotonic });
+    monotonic += LEASE_MS;
+    lease.checkAge();
+    expect(heard.aborted).toBe(true);
+  });
+
   it("that is lost is not fresh, whatever is confirmed", () => {
     const lease = leaseAt(10_000);
     lease.lose("another holds the task");

@@ -217,7 +217,11 @@ describe("a write that can verify itself", () => {
   const put = (verify: Tool["verify"]): Tool => toolOf("put", "write", { ...(verify === undefined ? {} : { verify }) });
 
   it("settles itself one lease after the claim that dispatched it ended", async () => {
-    const harness = await crashed(put(async () => "done"));
+    const receipts: object[] = [];
+    const harness = await crashed(put(async (receipt) => (receipts.push(receipt), "done")));
+    const [{ invocationId } = { invocationId: "" }] = harness.ran;
+    const startedAt = (await harness.events()).find(({ event }) => event.type === "ToolStarted")?.at;
+    expect(receipts).toEqual([{ callId: "c6_0", invocationId, input: {}, attempt: 1, startedAt }]);
     expect(await harness.log(6)).toBe(
       lines(`
         7 ToolStarted c6_0 put {}
@@ -230,6 +234,44 @@ describe("a write that can verify itself", () => {
     );
     const [finished] = await timesOf(harness, "ToolFinished");
     expect(finished).toBeGreaterThanOrEqual(2 * LEASE_MS);
+    expect(harness.ran).toHaveLength(1);
+  });
+
+  it("is asked at once where its holder's claim ended a lease ago", async () => {
+    const harness = await createHarness({
+      tools: [put(async () => "done")],
+      script: [[call("put")], "It is done."],
+      plan: at("tool.put", "crash_after"),
+      restarts: false,
+    });
+    harness.start();
+    await harness.until(() => harness.ran.length > 0);
+    await harness.pass(10 * LEASE_MS);
+    const again = harness.now;
+    harness.start();
+    await harness.rest();
+    const finished = (await harness.events()).find(({ event }) => event.type === "ToolFinished");
+    expect(finished?.event).toMatchObject({ settledBy: "verification" });
+    expect((finished?.at ?? Infinity) - again).toBeLessThan(LEASE_MS / 2);
+  });
+
+  it("is waited for by the next claim when a stop comes before its time", async () => {
+    const harness = await createHarness({
+      tools: [put(async () => "done")],
+      script: [[call("put")], "It is done."],
+      plan: at("tool.put", "crash_after"),
+    });
+    harness.start();
+    await harness.until(() => harness.claims.length === 2);
+    await harness.pass(LEASE_MS / 10);
+    const asked = harness.now;
+    void harness.processes[1]?.worker.stop();
+    await harness.until(() => harness.ends.includes("stopped"));
+    expect(harness.now - asked).toBeLessThan(LEASE_MS / 2);
+    expect(await harness.log(7)).toBe("");
+    harness.start();
+    await harness.rest();
+    expect(await timesOf(harness, "ToolFinished")).toEqual([expect.any(Number)]);
     expect(harness.ran).toHaveLength(1);
   });
 
@@ -271,6 +313,25 @@ describe("a write that can verify itself", () => {
       `),
     );
     expect(asked).toBe(1);
+  });
+
+  it("is unknown when its check throws, and the operator is told what it said", async () => {
+    const harness = await crashed(put(() => Promise.reject(new Error("no permission"))));
+    expect(harness.system.notes.filter((note) => note.includes("verification"))).toEqual([
+      expect.stringContaining("the verification of put (c6_0) failed: no permission"),
+    ]);
+  });
+
+  it.each([
+    { timeoutMs: undefined, takes: 120_000 },
+    { timeoutMs: 30_000, takes: 30_000 },
+  ])("is unknown when its check takes longer than a read may ($timeoutMs)", async ({ timeoutMs, takes }) => {
+    const limited = timeoutMs === undefined ? {} : { timeoutMs };
+    const harness = await crashed(toolOf("put", "write", { verify: () => new Promise(() => undefined), ...limited }));
+    const [startedAt = 0] = await timesOf(harness, "ToolStarted");
+    const [rests = 0] = await timesOf(harness, "Waiting");
+    expect(rests - startedAt - takes).toBeGreaterThanOrEqual(LEASE_MS);
+    expect(rests - startedAt - takes).toBeLessThan(4 * LEASE_MS);
   });
 
   it("is unknown when its check never answers", async () => {
@@ -370,6 +431,22 @@ describe("a write that can verify itself", () => {
       `),
     );
     expect(asked).toBe(1);
+  });
+
+  it("is not asked for a person either when its tool is gone", async () => {
+    const harness = await crashed(put(async () => "unknown"));
+    for (const { worker } of harness.processes) void worker.stop();
+    await harness.use({ tools: [] });
+    harness.start();
+    await harness.post({ type: "Verify", callId: "c6_0" });
+    await harness.rest();
+    expect(await harness.log(10)).toBe(
+      lines(`
+        11 InputTaken items=[Verify {callId: c6_0}] through=2
+        12 ExtensionRecorded core/action_settled {callId: c6_0, how: verification, outcome: unknown, by: person:ada}
+        13 Waiting on=resolution outcome=paused reason=unknown_action detail={waits: [{on: resolution, callId: c6_0}]}
+      `),
+    );
   });
 
   it("is still asked for a person by the next claim when a stop cuts its check short", async () => {

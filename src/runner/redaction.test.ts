@@ -195,6 +195,20 @@ describe("a redaction while a turn runs", () => {
     await expectGone(harness);
   });
 
+  it.each([
+    ["keeps", "is still there", 99, 'reason: threw, message: "it says "}'],
+    ["drops", "is gone since", 3, "reason: threw}"],
+  ])("%s the message of a write that failed with what %s", async (_, __, nth, told) => {
+    const { plugins, script } = quoting("write");
+    const throwing = toolOf("quote", "write", {
+      execute: (_input, context) => {
+        throw new Error(`it says ${String(context.state)}`);
+      },
+    });
+    const harness = await redacted(nth, { plugins: plugins.map((each) => ({ ...each, tools: [throwing] })), script });
+    expect(await harness.log(7)).toContain(told);
+  });
+
   it("does the same for a call that was still running then", async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
     const { ran, plugins } = quoting("read", held);

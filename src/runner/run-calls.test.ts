@@ -165,6 +165,17 @@ describe("an owner who may not act in the place any more", () => {
     expect(harness.ran.map(({ name }) => name)).toEqual(["look"]);
   });
 
+  it("keeps what changes nothing from no second run", async () => {
+    const harness = await runHarness({
+      tools: [toolOf("look", "read")],
+      script: [[call("look")], "It is done."],
+      plan: at("tool.look", "crash_after"),
+      ports: { access: { may: () => Promise.resolve(false) } },
+    });
+    expect(harness.ran).toHaveLength(2);
+    expect((await harness.row()).outcome).toBe("completed");
+  });
+
   it("has no second dispatch of an idempotent write: it is unknown", async () => {
     let dispatches = 0;
     const access: Access = { may: () => Promise.resolve(dispatches === 0) };
