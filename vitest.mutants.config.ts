@@ -3,7 +3,11 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["src/core/**/*.test.ts", "src/runner/**/*.test.ts", "src/store/sqlite/sqlite-store.test.ts"],
+    include: [
+      "src/core/**/*.test.ts",
+      "src/runner/**/*.test.ts",
+      "src/store/sqlite/{sqlite-store,store-clock}.test.ts",
+    ],
     pool: "forks",
   },
 });

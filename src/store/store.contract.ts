@@ -1370,6 +1370,16 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         expect(await untaken(log, claim)).toMatchObject([{ seq: 1, by: "core", body: fired("t", at) }]);
       });
 
+      it("takes a task back from a worker that stops, although a timer of it is due", async () => {
+        const log = await due(clock.wall() + 100);
+        const { fence } = await hold(log);
+        clock.pass(100);
+        const parked = store.release({ taskId: log.taskId, fence, kind: "parked", inboxSeen: 0 });
+        await expect(parked).rejects.toMatchObject({ code: "inbox_moved" });
+        await store.release({ taskId: log.taskId, fence, kind: "stop" });
+        expect(bodies((await hold(log)).inbox)).toEqual([fired("t", clock.wall())]);
+      });
+
       it("moves timers in by the time they were due", async () => {
         const at = clock.wall() + 100;
         const log = await create({ rows: [timerRow("a", at + 20), timerRow("b", at), timerRow("c", at + 10)] });
