@@ -335,6 +335,13 @@ describe("a move", () => {
     expect((await itemsTaken(harness)).filter((item) => item.type === "Handoff")).toHaveLength(1);
   });
 
+  test("of two with a redaction between them is one too, although nothing can be compared", async () => {
+    const { harness, owner, say } = await world();
+    await say(owner, move(THERE, "a"));
+    await harness.store.redact({ taskId: TASK, seqs: [1], secret: harness.system.chance.bytes(32) });
+    await refused(say(owner, move(THERE, "b")), "refused", "is being moved to another place already");
+  });
+
   test("posted again after a lost answer is the same one", async () => {
     const { owner, say } = await world();
     const first = await say(owner, move(THERE));

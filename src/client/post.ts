@@ -53,13 +53,20 @@ const postSteer = async ({ store, corrections }: Client, params: Post, runs: boo
   }
 };
 
+const beingMoved = (taskId: string, options?: ErrorOptions): ClientError =>
+  new ClientError("refused", `task ${taskId} is being moved to another place already`, options);
+
 /** Of two moves from the same place the first is the one. */
 const postMove = async ({ store }: Client, params: Post): Promise<PostReceipt> => {
+  const { taskId } = params;
   try {
-    return await store.post(params);
+    const receipt = await store.post(params);
+    // It may be another's, to somewhere else.
+    if (receipt.unproven === true) throw beingMoved(taskId);
+    return receipt;
   } catch (cause) {
     if (!(cause instanceof StoreError) || cause.code !== "conflict") throw cause;
-    throw new ClientError("refused", `task ${params.taskId} is being moved to another place already`, { cause });
+    throw beingMoved(taskId, { cause });
   }
 };
 

@@ -951,8 +951,8 @@ export function storeContract(name: string, open: (options: OpenOptions) => Prom
         const [taken, waiting] = [await post(log, say("a"), "k1"), await post(log, say("b"), "k2")];
         await append(log, await hold(log), [told("secret")], { taken: 1 });
         await store.redact({ taskId: log.taskId, seqs: [2], secret: newSecret() });
-        expect(await post(log, say("other"), "k1")).toEqual({ ...taken, duplicate: true });
-        expect(await post(log, say("other"), "k2")).toEqual({ ...waiting, duplicate: true });
+        expect(await post(log, say("other"), "k1")).toEqual({ ...taken, duplicate: true, unproven: true });
+        expect(await post(log, say("other"), "k2")).toEqual({ ...waiting, duplicate: true, unproven: true });
         await post(log, say("c"), "k3");
         await refused(post(log, say("other"), "k3"), "conflict");
       });

@@ -81,6 +81,8 @@ export interface PostReceipt {
   /** The item's inbox seq; the first one's where the key came before. */
   readonly seq: number;
   readonly duplicate: boolean;
+  /** Something was redacted since the key came: whether what came with it is the same cannot be told any more. */
+  readonly unproven?: true;
   /** For a `Decide` that came second, under a key of its own: the first. Nothing was posted; `seq` is the first's. */
   readonly decided?: Decided;
 }

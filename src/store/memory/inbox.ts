@@ -33,7 +33,7 @@ export const deliver = (state: State, task: StoredTask, post: EncodedPost): Post
     if (known.hash !== null && known.hash !== hash) {
       throw new StoreError("conflict", `key ${post.key} of task ${taskId} was used for another item`);
     }
-    return { taskId, seq: known.seq, duplicate: true };
+    return { taskId, seq: known.seq, duplicate: true, ...(known.hash === null ? { unproven: true } : {}) };
   }
   task.inboxSeq += 1;
   const { by, key, body } = post;

@@ -15,6 +15,7 @@ import {
 } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { itemDigest } from "./drafts.ts";
+import { receiptOf } from "./inbox.ts";
 import { accepted } from "./refuse.ts";
 import { findTask } from "./tasks.ts";
 import { decodeText, encodeText } from "./text.ts";
@@ -30,7 +31,7 @@ interface Judged {
 
 interface Posted extends Judged {
   readonly seq: number;
-  readonly duplicate: boolean;
+  readonly duplicate: boolean | null;
   readonly decision: Decided["decision"] | null;
   readonly decided_by: string;
   readonly decided_at: number;
@@ -71,10 +72,10 @@ export const postDecision = async (
   }
   const posted = accepted(answer, taskId, connection.name);
   if (posted.refusal !== null) throw refused(taskId, requestId, posted.refusal, posted.state);
-  const { seq, duplicate, decision: first, decided_by, decided_at } = posted;
-  if (first === null) return { taskId, seq, duplicate };
+  const { seq, decision: first, decided_by, decided_at } = posted;
+  if (first === null) return receiptOf(taskId, posted);
   const decided = { requestId, decision: first, by: decodeText(decided_by), at: decided_at, seq };
-  return { taskId, seq, duplicate, decided };
+  return { ...receiptOf(taskId, posted), decided };
 };
 
 export const showApproval = async (

@@ -24,8 +24,12 @@ const NAMED = `SELECT 1 AS named FROM perdure.collaborators WHERE task = $1::big
 interface Posted {
   readonly code: StoreCode | null;
   readonly seq: number;
-  readonly duplicate: boolean;
+  /** Null: the key came before, and nothing can be compared any more. */
+  readonly duplicate: boolean | null;
 }
+
+export const receiptOf = (taskId: string, { seq, duplicate }: Pick<Posted, "seq" | "duplicate">): PostReceipt =>
+  duplicate === null ? { taskId, seq, duplicate: true, unproven: true } : { taskId, seq, duplicate };
 
 interface Locked {
   readonly task: number;
@@ -69,8 +73,7 @@ export const post = async (connection: Connection, params: Post): Promise<PostRe
   if (answer?.code === "conflict") {
     throw new StoreError("conflict", `task ${taskId} was posted another item under the key ${key}`);
   }
-  const { seq, duplicate } = accepted(answer, taskId, connection.name);
-  return { taskId, seq, duplicate };
+  return receiptOf(taskId, accepted(answer, taskId, connection.name));
 };
 
 /** An untaken item as `perdure.untaken` gives it. A timer that was moved in has its time, and no body. */

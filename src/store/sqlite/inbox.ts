@@ -33,12 +33,9 @@ const put = (connection: Connection, row: Guarded, post: Omit<Post, "taskId">, n
   return counted.inboxSeq;
 };
 
-/** Whether a body is the one that a key came with. After a redaction nothing can be compared, and any is. */
-const isSame = (connection: Connection, row: Guarded, known: Known, post: Omit<Post, "taskId">): boolean => {
-  if (known.hash === null) return true;
-  const hash = itemHash(secretOf(connection, row.task), encodeItem(post.item));
-  return Buffer.from(known.hash).toString("hex") === hash;
-};
+/** Whether a body is the one that a key came with. */
+const isSame = (connection: Connection, row: Guarded, known: Uint8Array, post: Omit<Post, "taskId">): boolean =>
+  Buffer.from(known).toString("hex") === itemHash(secretOf(connection, row.task), encodeItem(post.item));
 
 /** Refuses (`not_found`) whoever may not know that the task is there. Compared by the database, which keeps text its own way. */
 const checkPoster = (connection: Connection, row: Guarded, { taskId, by, item, place }: Post): void => {
@@ -58,7 +55,9 @@ export const post = (connection: Connection, params: Post, now: number): PostRec
   const known = findKey(connection, row.task, key);
   const ended = row.status === "ended";
   if (known !== undefined && !(ended && known.seq > row.inboxTaken)) {
-    if (isSame(connection, row, known, params)) return { taskId, seq: known.seq, duplicate: true };
+    const receipt = { taskId, seq: known.seq, duplicate: true };
+    if (known.hash === null) return { ...receipt, unproven: true };
+    if (isSame(connection, row, known.hash, params)) return receipt;
     throw new StoreError("conflict", `task ${taskId} was posted another item under the key ${key}`);
   }
   if (ended) throw new StoreError("ended", `task ${taskId} has ended and takes nothing more`);

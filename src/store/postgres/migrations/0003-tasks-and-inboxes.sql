@@ -60,6 +60,7 @@ CREATE FUNCTION perdure.next_timer(p_task bigint) RETURNS bigint LANGUAGE sql ST
 $$;
 
 -- Puts an item into an inbox. `p_digest` is SHA-256 of its text; only a hash of that under the task's secret is kept.
+-- `duplicate` is null where the key came before a redaction: whether this is the same cannot be told.
 CREATE FUNCTION perdure.post(
   p_id text, p_by text, p_key text, p_body bytea, p_digest bytea, p_clock bigint[],
   OUT code text, OUT seq integer, OUT duplicate boolean
@@ -81,7 +82,7 @@ BEGIN
   IF FOUND AND NOT (t.status = 'ended' AND known.seq > t.inbox_taken) THEN
     IF known.hash IS NULL OR known.hash = under THEN
       seq := known.seq;
-      duplicate := true;
+      duplicate := CASE WHEN known.hash = under THEN true END;
     ELSE
       code := 'conflict';
     END IF;
