@@ -202,6 +202,7 @@ describe("what cannot be written", () => {
       "newer_version",
     );
     expect(refusal(() => encodeItem({ type: "Nothing" } as never))).toBe("undecodable");
+    expect(refusal(() => encodeItem({ type: "Say", text: 5 } as never))).toBe("undecodable");
     expect(refusal(() => encodeItem({ type: "Signal", name: "n", data: { n: 10n } }))).toBe("undecodable");
   });
 });

@@ -4,6 +4,7 @@ import { created, ended, finished, say, taken } from "../testing/given.ts";
 import { CodecError, decodeEvent } from "./codec.ts";
 import {
   FIRST_CHAIN,
+  equalBytes,
   SALT_BYTES,
   chainOf,
   digestOf,
@@ -101,6 +102,14 @@ test("a tombstone's digest needs no salt: it covers no content", () => {
   expect(toHex(tombstoneDigest(sha256, "Waiting", '{"on":"input"}'))).toBe(
     concatenated('tombstone Waiting {"on":"input"}'),
   );
+});
+
+test("bytes are equal that are as many and the same", () => {
+  const bytes = (...values: number[]) => new Uint8Array(values);
+  expect(equalBytes(bytes(1, 2), bytes(1, 2))).toBe(true);
+  expect(equalBytes(bytes(1, 2), bytes(1, 3))).toBe(false);
+  expect(equalBytes(bytes(1), bytes(1, 2))).toBe(false);
+  expect(equalBytes(bytes(), bytes(1))).toBe(false);
 });
 
 test("hex is lower case, two digits a byte", () => {

@@ -677,7 +677,9 @@ test("a branch takes events without changing what it came from", () => {
   given(...twoCalls, core("timer_set", { id: "t", dueAt: 5 })).then((state) => {
     const before = structuredClone(state);
     let branch = branchOf(state);
+    expect(branch).toEqual(before);
     const events = [
+      taken(say("later")),
       started("c4_0", "look"),
       finished("c4_0"),
       finished("c4_1"),

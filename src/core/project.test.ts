@@ -23,7 +23,7 @@ import {
 } from "../testing/given.ts";
 import type { Event, Recorded } from "./events.ts";
 import { createState } from "./fold.ts";
-import { applyAndProject, asStored, columnsOf, mergeRows, projections, type Row } from "./project.ts";
+import { applyAndProject, asStored, changedColumns, columnsOf, mergeRows, projections, type Row } from "./project.ts";
 import { skeletonOf } from "./redact.ts";
 import type { TaskState } from "./state.ts";
 
@@ -124,6 +124,18 @@ describe("rows", () => {
     expect(rowsOf(...asked, called({ purpose: "title", model: "n" }), replied("x")).at(-1)?.key).toBe("title n");
   });
 
+  test("of usage for two purposes and of two models: each its own", () => {
+    const used = (purpose: string, model: string, input: number): Event =>
+      core("usage", { purpose, model, tokens: { input, output: 0 }, durationMs: 1 });
+    const rows = rowsOf(used("a", "m", 1), used("b", "m", 2), used("b", "n", 4), used("b", "m", 8), used("a", "n", 16));
+    expect(asStored(rows).map(({ key, set }) => [key, set?.["input"]])).toEqual([
+      ["a m", 1],
+      ["a n", 16],
+      ["b m", 10],
+      ["b n", 4],
+    ]);
+  });
+
   test("of sources: every event that carries them; of evidence: results alone", () => {
     const rows = rowsOf(...calls, finished("c4_0", "x", { sources }), recorded("notes", "kept", {}, { sources }));
     expect(rows.filter((row) => row.table !== "usage")).toEqual([
@@ -191,7 +203,7 @@ describe("rows", () => {
       v: 9,
       data,
     });
-    const odd = [null, 7, [], {}, { id: 1, status: "open" }, { version: "two" }, { version: 0.5 }];
+    const odd = [null, 7, [], {}, { id: 1, status: "open" }, { id: "g" }, { version: "two" }, { version: 0.5 }];
     expect(odd.flatMap((data) => rowsOf(record("plan", data), record("goal", data), record("other", data)))).toEqual(
       [],
     );
@@ -286,6 +298,14 @@ describe("columns", () => {
   });
 });
 
+test("columns that are as they were are not written again", () => {
+  const before = columnsAfter(created());
+  const after = columnsAfter(created(), taken(say("hi")));
+  expect(changedColumns(undefined, after)).toEqual(after);
+  expect(changedColumns(before, before)).toEqual({});
+  expect(changedColumns(before, after)).toEqual({ status: "running" });
+});
+
 describe("merged rows", () => {
   const row = (set: Row["set"], key = "k"): Row => ({ table: "actions", key, set });
 
@@ -299,6 +319,18 @@ describe("merged rows", () => {
   test("a removal removes all, and what follows it begins anew", () => {
     expect(mergeRows([row({ a: 1 }), row(null)])).toEqual([row(null)]);
     expect(mergeRows([row({ a: 1 }), row(null), row({ b: 2 })])).toEqual([row({ b: 2 })]);
+  });
+
+  test("come back by table and key, whole, without those that are gone", () => {
+    const goal = (key: string): Row => ({ table: "goals", key, set: { status: "open", seq: 1 } });
+    const note = (key: string): Row => ({ table: "notes", key, set: { seq: 1 } });
+    const gone: Row = { ...goal("c"), set: null };
+    expect(asStored([note("a"), goal("b"), note("b"), goal("c"), goal("a"), gone])).toEqual([
+      goal("a"),
+      goal("b"),
+      note("a"),
+      note("b"),
+    ]);
   });
 
   test("rows of one key in two tables are two rows", () => {

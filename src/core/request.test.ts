@@ -229,8 +229,10 @@ describe("the estimate", () => {
       sizeOf({ seq: 1, role: "user", content: [file(mediaType, size)] });
     expect(said("image/png", 10)).toBeGreaterThan(1_600);
     expect(said("image/png", 9_000_000)).toBeLessThan(1_700);
-    expect(said("application/pdf", 1_000_000)).toBeGreaterThan(50_000);
-    expect(said("text/plain", 4_000)).toBeGreaterThan(1_000);
+    expect(said("application/pdf", 1_000_000) - said("application/pdf", 0)).toBeGreaterThanOrEqual(50_000);
+    expect(said("application/pdf", 1_000_000)).toBeLessThan(50_100);
+    expect(said("text/plain", 4_000) - said("text/plain", 0)).toBeGreaterThanOrEqual(1_000);
+    expect(said("text/plain", 4_000)).toBeLessThan(1_100);
     const content = [file("image/png", 10)];
     const results = [{ callId: "c1_0", name: "Shot", status: "ok" as const, content }];
     expect(sizeOf({ seq: 1, role: "tool", results })).toBeGreaterThan(1_600);
