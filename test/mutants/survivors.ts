@@ -171,6 +171,59 @@ const claims: readonly Reason[] = [
   },
 ].map((each) => ({ file: "src/store/sqlite/claims.ts", ...each }));
 
+const codecs: readonly Reason[] = [
+  { code: 'override readonly name = "CodecError";', why: "Shown with the message; nothing asks for it." },
+  { code: /^const fault = diagnose\(/, why: "What Check refuses has a fault that is found; this is for the type." },
+  { code: /^if \(event\.type !== "ExtensionRecorded" \|\| /, why: "No other event has an extension." },
+  { code: /^check\(validators\[event\.kind\]|parse\(text, "inbox item"\)/, why: WORDS },
+  { code: "} catch (cause) {", why: "What is no JSON is no object either: the same code, other words." },
+  { code: /^if \(typeof value !== "object" \|\| /, why: "A schema refuses it too: the same code, other words." },
+].map((each) => ({ file: "src/core/codec.ts", ...each }));
+
+const projected: readonly Reason[] = [
+  { code: /^return state\.turn === undefined && /, why: "A turn begins with what was taken." },
+  { code: "if (counter === undefined) return [];", why: "What was counted has its counter; this is for the type." },
+  { code: /^if \(!\("sources" in event\)/, why: "What is read from JSON lacks it or has it." },
+  { code: "if (!isRecordKind(kind)) return [];", why: "The fold has refused it; this is for the type." },
+  {
+    code: /^return model === undefined \? \[\]/,
+    why: "Without a call announced nothing was counted, and no row is found.",
+  },
+  { code: /^(default:|return \[\];)$/, why: "Of other kinds there is nothing to write." },
+  { code: /^const isAction = /, why: "The fold has refused a result of no call." },
+  {
+    code: /^const action = event\.type === "ToolFinished"/,
+    why: "No other event names a call that is open and changes the outside.",
+  },
+  { code: /^const set = row\.set === null/, why: "To spread what is not there gives the same." },
+  {
+    code: /^if \(a\.table !== b\.table\)/,
+    why: "Equal tables do not come this far, and no two rows of one table have one key.",
+  },
+  {
+    code: /Object\.fromEntries\(columns\.map/,
+    why: "Rows that are gone were left out; the question mark is for the type.",
+  },
+].map((each) => ({ file: "src/core/project.ts", ...each }));
+
+const requests: readonly Reason[] = [
+  { code: /^return last !== 0 \? last/, why: "No two tools have one name, and a sort asks only which is less." },
+  {
+    code: /^const prompts = state\.prompts \?\?/,
+    why: "A request is made after the first pickup, which records them.",
+  },
+  { code: 'let hash = "";', why: "Where the chain begins is held by the hashes of the golden logs." },
+  { code: /^const goesOn = chain !== undefined/, why: "Hashed from the start it is the same." },
+].map((each) => ({ file: "src/core/request.ts", ...each }));
+
+const others: readonly Reason[] = [
+  {
+    file: "src/core/envelope.ts",
+    code: /^for \(const byte of bytes\) hex/,
+    why: "Every digit is there; this is for the type.",
+  },
+];
+
 const any: readonly Reason[] = [
   { code: /\.\.\.\(.* === undefined \? \{\} : \{/, why: LEFT_OUT },
   { code: /\bthrow new |Error\(/, why: WORDS },
@@ -185,6 +238,10 @@ const reasons: readonly Reason[] = [
   ...logs,
   ...recovery,
   ...claims,
+  ...codecs,
+  ...projected,
+  ...requests,
+  ...others,
   ...any,
 ];
 
