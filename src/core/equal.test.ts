@@ -48,11 +48,19 @@ test("what JSON does not carry equals nothing that comes back", () => {
   expect(carried(new Map([[1, 2]]))).toBe(false);
   expect(carried([undefined])).toBe(false);
   expect(carried({ a: [1, { b: null }] })).toBe(true);
+  const point = new (class {
+    readonly x = 1;
+  })();
+  expect(isEqualJson(point, { x: 1 })).toBe(false);
+  expect(isEqualJson({ x: 1 }, point)).toBe(false);
+  expect(isEqualJson({ a: undefined }, { b: 1 })).toBe(false);
 });
 
 test("a list is not an object, and a longer value is not a shorter one", () => {
   expect(isEqualJson([], {})).toBe(false);
   expect(isEqualJson({}, [])).toBe(false);
+  expect(isEqualJson([], { length: 0 })).toBe(false);
+  expect(isEqualJson({ length: 0 }, [])).toBe(false);
   expect(isEqualJson([1], [1, 2])).toBe(false);
   expect(isEqualJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
   expect(isEqualJson({ a: 1, b: 2 }, { a: 1, c: 2 })).toBe(false);

@@ -120,6 +120,10 @@ describe("texts", () => {
     );
     expect(of({ "a b": 1, __x: 2 })).toBe('{"a b": 1, __x: 2}');
     expect(of({ a: { b: { c: { d: { e: 1 } } } } })).toBe("{a: {b: {c: {d: …}}}}");
+    expect(of([[[[[1]]]]])).toBe("[[[[…]]]]");
+    const file = { type: "file", name: "f.txt", mediaType: "text/plain", size: 1 } as const;
+    expect(lineOf(finished("c1_0", [text("two words"), file]))).toBe('c1_0 "two words" file f.txt (text/plain)');
+    expect(lineOf(finished("c1_0", [file]))).toBe("c1_0 file f.txt (text/plain)");
   });
 
   test("that are long are cut, between code points, and their length is told", () => {
@@ -147,6 +151,7 @@ test("a line stays one line, and a terminal finds nothing in it to obey, whateve
     { ...finished(evil), callId: evil } as Event,
     recorded(evil, evil),
   ];
+  expect(printEvent({ seq: 1, event: finished("c1_0", "a\u0085b") })).toContain("a\\u0085b");
   const bad = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
   for (const event of events) expect(printEvent({ seq: 1, event })).not.toMatch(bad);
 });
@@ -166,8 +171,9 @@ test("the seq column is as wide as the last seq", () => {
   const event = core("interrupted", { reason: "stopped" });
   const lines = printLog([
     { seq: 7, event },
+    { seq: 8, event },
     { seq: 1234, event },
   ]).split("\n");
-  expect(lines.map((line) => line.slice(0, 5))).toEqual(["   7 ", "1234 "]);
+  expect(lines.map((line) => line.slice(0, 5))).toEqual(["   7 ", "   8 ", "1234 "]);
   expect(printEvent({ seq: 7, event })).toMatch(/^ 7 ExtensionRecorded {2}core\/interrupted/);
 });

@@ -116,6 +116,14 @@ describe("the skeleton of an event", () => {
     expect(skeletonOf(created({ objective: "do it" }))).toEqual({ ...created({ objective: "do it" }), redacted: true });
   });
 
+  test("a plugin's record keeps nothing for bearing the name of a core record, and of what is no object nothing", () => {
+    const timer = recorded("mine", "timer_set", { id: "t", dueAt: 5, words: "CONTENT" }, { skeleton: ["dueAt"] });
+    expect(skeletonOf(timer)).toMatchObject({ data: { dueAt: 5 }, redacted: true });
+    expect(skeletonOf(recorded("mine", "said", { id: "t", words: "CONTENT" }))).toMatchObject({ data: {} });
+    for (const data of ["CONTENT", 7, null])
+      expect(skeletonOf(recorded("mine", "said", data))).toMatchObject({ data: {} });
+  });
+
   test("a plugin's record keeps what the plugin declared, and a core record what its kind does", () => {
     for (const kind of recordKinds) {
       const record: Event = {
@@ -295,6 +303,26 @@ describe("what came of a call whose input was redacted meanwhile", () => {
       { ...recorded("fs", "read", {}), redacted: true },
       finished("c3_0", GAP),
     ]);
+  });
+
+  test("leaves the results of other calls, and what the kernel records", () => {
+    const replied2 = replied([call("look", { path: "CONTENT" }), call("see", {})]);
+    const log = [created(), { type: "ModelCalled" } as never, replied2];
+    const state = fold(
+      TASK,
+      log.map((event, index) => ({ seq: index + 1, at: 0, event })),
+      {},
+    );
+    for (const each of state.calls) if (each.id === "c3_0") each.redacted = true;
+    const unknown = core("action_unknown", { callId: "c3_1", reason: "threw", message: "it broke" });
+    const whole = finished("c3_1", "seen");
+    expect(withoutTaint(state, [...events, whole, unknown])).toEqual([
+      { ...recorded("fs", "read", {}), redacted: true },
+      finished("c3_0", GAP),
+      whole,
+      unknown,
+    ]);
+    expect(withoutTaint(state, [whole, events[0] as Event])).toEqual([whole, events[0]]);
   });
 
   test("stays as it is where the input stands", () => {

@@ -216,7 +216,44 @@ const requests: readonly Reason[] = [
   { code: /^const goesOn = chain !== undefined/, why: "Hashed from the start it is the same." },
 ].map((each) => ({ file: "src/core/request.ts", ...each }));
 
+const PRINTED = "The printed form is for people; where exactly a long text is cut promises nothing.";
+const DIAGNOSED =
+  "Asked once Check has refused. A fault more, or in other words, leaves the code of the error and its first path as they are.";
+
 const others: readonly Reason[] = [
+  {
+    file: "src/core/print.ts",
+    code: /^(if \(value\.length <= limit\)|if \(typeof value === "string"\)|const short = )/,
+    why: PRINTED,
+  },
+  { file: "src/core/print.ts", code: /^const why = refused === undefined/, why: PRINTED },
+  { file: "src/core/diagnose.ts", code: /./, why: DIAGNOSED },
+  {
+    file: "src/core/redact.ts",
+    code: /^for \(const field of (itemContent|eventContent)/,
+    why: "Every type has its list; this is for the type.",
+  },
+  {
+    file: "src/core/redact.ts",
+    code: "if (!Object.hasOwn(kept, field)) continue;",
+    why: "To take away what is not there changes nothing.",
+  },
+  { file: "src/core/redact.ts", code: /^const keys = core \? /, why: "No record has a field of that name." },
+  {
+    file: "src/core/equal.ts",
+    code: /^if \((typeof a|Array\.isArray\(a\)|!Array\.isArray)/,
+    why: "Values of two kinds have two prototypes, which are compared below.",
+  },
+  {
+    file: "src/core/equal.ts",
+    code: /^for \(let index = 0/,
+    why: "Behind the end of both lists there is the same nothing.",
+  },
+  {
+    file: "src/core/usage.ts",
+    code: /^if \(tokens === undefined/,
+    why: "Whoever counts gives tokens, or says that they are unknown; this is for the type.",
+  },
   {
     file: "src/core/envelope.ts",
     code: /^for \(const byte of bytes\) hex/,
