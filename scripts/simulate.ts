@@ -2,7 +2,14 @@
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { addMet, notCovered, readCoverage, writeCoverage, type Coverage } from "../src/testing/simulation/coverage.ts";
+import {
+  addMet,
+  injected,
+  notCovered,
+  readCoverage,
+  writeCoverage,
+  type Coverage,
+} from "../src/testing/simulation/coverage.ts";
 import { runSeed } from "../src/testing/simulation/seed-run.ts";
 import { shrink } from "../src/testing/simulation/shrink.ts";
 
@@ -109,6 +116,8 @@ const runMany = async (count: number): Promise<void> => {
   console.log(
     `${String(count)} seeds from ${String(from)}: ${String(failures.length)} failed (${failures.join(", ")})`,
   );
+  const faults = injected(coverage).map(([kind, times]) => `${kind} ${String(times)}`);
+  console.log(`injected so far: ${faults.join(", ")}`);
   console.log(`${String(coverage.seeds)} seeds so far; met fewer than 100 times: ${rare.join(", ") || "nothing"}`);
   if (failures.length > 0) process.exitCode = 1;
 };

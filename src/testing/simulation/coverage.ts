@@ -59,6 +59,15 @@ export const addMet = (into: Record<string, number>, met: Iterable<readonly [str
   for (const [name, count] of met) into[name] = (into[name] ?? 0) + count;
 };
 
+const KINDS = ["crash_before", "crash_after", "lose_answer", "fail", "delay", "stall", "twice"] as const;
+
+/** How many faults of each kind were injected so far, at whatever port. */
+export const injected = ({ met }: Coverage): [string, number][] =>
+  KINDS.map((kind) => {
+    const counts = Object.entries(met).map(([name, count]) => (name.endsWith(` ${kind}`) ? count : 0));
+    return [kind, counts.reduce((sum, count) => sum + count, 0)];
+  });
+
 /** What was met too seldom so far, with how often. */
 export const notCovered = ({ met }: Coverage): [string, number][] =>
   mustBeMet.flatMap((name): [string, number][] => ((met[name] ?? 0) < ENOUGH ? [[name, met[name] ?? 0]] : []));
