@@ -156,7 +156,7 @@ export const actions: readonly Promised[] = [
   kept(
     "While an action is unknown nothing can be resumed; once none is, it can.",
     ["src/core/apply-input.test.ts", "is void while an action is unknown or an approval is pending"],
-    ["src/core/apply-input.ts", "  !isUnsettled(state) &&\n  !state.calls.some", "  !state.calls.some"],
+    ["src/core/apply-input.ts", " && !isUnsettled(state) && !state.calls.some", " && !state.calls.some"],
   ),
   kept(
     "The owner's export has arguments, status and result of every action.",
