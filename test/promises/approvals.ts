@@ -185,11 +185,7 @@ export const approvals: readonly Promised[] = [
   kept(
     "A task with a pending request is not resumed.",
     ["src/core/apply-input.test.ts", "is void while an action is unknown or an approval is pending"],
-    [
-      "src/core/apply-input.ts",
-      '  !isUnsettled(state) &&\n  !state.calls.some((call) => call.phase === "parked" && call.parked?.on === "approval");',
-      "  !isUnsettled(state);",
-    ],
+    ["src/core/apply-input.ts", " && !isUnsettled(state) && !state.calls.some(isPending);", " && !isUnsettled(state);"],
   ),
   kept(
     "A cancel or an interrupt settles what is pending in the append that stops the turn, and dispatches nothing.",
