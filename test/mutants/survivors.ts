@@ -152,6 +152,17 @@ const recovery: readonly Reason[] = [
     code: /^return reruns\.length > 0 \? /,
     why: "Of none, none is run; and only `redispatch` is told apart.",
   },
+  {
+    file: "src/runner/recover-calls.ts",
+    code: "run.lease.lost.throwIfAborted();",
+    why: "What follows finds the lease lost as well.",
+  },
+  { file: "src/runner/recover-calls.ts", code: /^const detail = message === undefined/, why: LEFT_OUT },
+  {
+    file: "src/runner/renew.ts",
+    code: /^return await Promise\.race\(\[renewOnce/,
+    why: "Only whether it is true is asked.",
+  },
   { file: "src/runner/lease.ts", code: /^(override readonly name|if \(clock\.monotonic\(\))/, why: WORDS },
   {
     file: "src/runner/renew.ts",
