@@ -249,6 +249,16 @@ const others: readonly Reason[] = [
     code: "if (!Object.hasOwn(kept, field)) continue;",
     why: "To take away what is not there changes nothing.",
   },
+  {
+    file: "src/core/redact.ts",
+    code: /^if \(typeof data !== "object"/,
+    why: "Neither a text nor a number has a field of such a name.",
+  },
+  {
+    file: "src/core/redact.ts",
+    code: /^event\.type === "ToolFinished" && state\.calls\.some/,
+    why: "Only a result bears the id of a call that has one.",
+  },
   { file: "src/core/redact.ts", code: /^const keys = core \? /, why: "No record has a field of that name." },
   {
     file: "src/core/equal.ts",
