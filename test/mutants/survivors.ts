@@ -237,6 +237,11 @@ const others: readonly Reason[] = [
     code: /^(if \(value\.length <= limit\)|if \(typeof value === "string"\)|const short = )/,
     why: PRINTED,
   },
+  {
+    file: "src/core/print.ts",
+    code: /^if \("text" in body/,
+    why: "What has a text has one that is there; this is for the type.",
+  },
   { file: "src/core/print.ts", code: /^const why = refused === undefined/, why: PRINTED },
   { file: "src/core/diagnose.ts", code: /./, why: DIAGNOSED },
   {
