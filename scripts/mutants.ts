@@ -33,11 +33,14 @@ interface Survivor {
   readonly why: string | null;
 }
 
-interface Measured {
-  readonly file: string;
+interface Counts {
   readonly killed: number;
   readonly timedOut: number;
   readonly survived: number;
+}
+
+interface Measured extends Counts {
+  readonly file: string;
   readonly survivors: readonly Survivor[];
 }
 
@@ -64,12 +67,6 @@ const measuredOf = ({ files }: Report): Measured[] =>
     const [killed, timedOut, survived] = [count("Killed"), count("Timeout"), count("Survived", "NoCoverage")];
     return { file, killed, timedOut, survived, survivors: survivorsOf(file, source, mutants) };
   });
-
-interface Counts {
-  readonly killed: number;
-  readonly timedOut: number;
-  readonly survived: number;
-}
 
 const total = (measured: readonly Counts[]): Counts => ({
   killed: measured.reduce((sum, each) => sum + each.killed, 0),

@@ -20,6 +20,8 @@ const createTask = (harness: Harness, taskId: string, settings: object = {}, own
     onInterrupt: "continue",
   });
 
+const oneShot = { agent: "harnessed", config, objective: "do it", mode: "oneShot", onInterrupt: "continue" } as const;
+
 /** A tool that takes a second. */
 const slow = (harness: () => Harness, effect: Tool["effect"] = "read"): Tool =>
   toolOf("look", effect, {
@@ -303,6 +305,23 @@ describe("an idle worker", () => {
     await harness.rest();
     expect((await harness.store.getTask({ taskId: "another" }))?.status).toBe("ended");
     expect(claims() - before).toBe(1);
+  });
+
+  it("finds by its poll what no hint told it of, also while hints of other tasks never let it rest", async () => {
+    const harness = await createHarness({ script: ["Hello."] });
+    const subscribe: Store["subscribe"] = (hint) =>
+      harness.store.subscribe((taskId, only) => {
+        if (taskId !== "quiet") hint(taskId, only);
+      });
+    harness.start({ ports: { store: { ...harness.store, subscribe } }, worker: { pollMs: 1_000 } });
+    await harness.rest();
+    await createTask(harness, "quiet", { priority: -1 });
+    const posted = harness.now;
+    for (let n = 0; n < 20 && !harness.claims.some(({ taskId }) => taskId === "quiet"); n += 1) {
+      await harness.system.create(`busy ${String(n)}`, { ...oneShot, owner: "person:ada" });
+      await harness.pass(300);
+    }
+    expect(harness.now - posted).toBeLessThan(2_000);
   });
 
   it("looks again when it comes to have room, for what it was told of while it had none", async () => {

@@ -1,10 +1,11 @@
 // MANY tasks: claims what is ready, runs so many at a time, wakes on hints, stops gracefully. Knows nothing of steps.
 import type { PreparedAgent } from "../plugins/plugin.ts";
-import type { RunnerClock, RunnerPorts } from "../runner/ports.ts";
+import type { RunnerPorts } from "../runner/ports.ts";
 import { hold } from "../runner/give-up.ts";
 import { runTask, type RunEnd } from "../runner/runner.ts";
 import { StoreError, type Claim } from "../store/store.ts";
 import { keepClosingIdle } from "./close-idle.ts";
+import { createRest } from "./rest.ts";
 import { countRenewals, createCounts, lagOf, type WorkerStatus } from "./status.ts";
 
 export interface WorkerOptions {
@@ -77,7 +78,7 @@ class Pool {
   over = false;
   readonly #ports: RunnerPorts;
   readonly #options: WorkerOptions;
-  readonly #onFree: () => void;
+  readonly #awaken: () => void;
   /** What was told of and not looked into: tasks that may be ready; null: any may. */
   #news = new Set<string | null>([null]);
   /** A task may be here twice: a run that lost its claim takes a moment to see it. */
@@ -90,10 +91,10 @@ class Pool {
   readonly #offers: readonly string[];
   readonly #snapshotVersions: Readonly<Record<string, string>>;
 
-  constructor(ports: RunnerPorts, options: WorkerOptions, onFree: () => void) {
+  constructor(ports: RunnerPorts, options: WorkerOptions, awaken: () => void) {
     this.#ports = { ...ports, watcher: countRenewals(ports.watcher, this.#counts) };
     this.#options = options;
-    this.#onFree = onFree;
+    this.#awaken = awaken;
     this.#offers = offersOf(ports.agents, options.host);
     this.#snapshotVersions = versionsOf(ports);
   }
@@ -120,13 +121,13 @@ class Pool {
     this.#counts.claimsFailed += 1;
   }
 
-  /** Something may be ready: a task, or (null) any. Whether that is news: what a task that runs here does is none. */
-  tell(taskId: string | null): boolean {
+  /** Something may be ready: a task, or (null) any. What a task that runs here does is no news. */
+  tell(taskId: string | null): void {
     const only = this.#options.taskId ?? taskId;
-    if (taskId !== null && (taskId !== only || this.#runs.keys().some((run) => run.taskId === taskId))) return false;
+    if (taskId !== null && (taskId !== only || this.#runs.keys().some((run) => run.taskId === taskId))) return;
     if (taskId === null || this.#news.size >= MOST_NEWS) this.#news = new Set([null]);
     else if (!this.#news.has(null)) this.#news.add(taskId);
-    return true;
+    this.#awaken();
   }
 
   /**
@@ -177,7 +178,7 @@ class Pool {
         this.#runs.delete(claim);
         // What came for it while it ran here was its own to see; what came since it looked last is not.
         if (end !== "ended") this.tell(claim.taskId);
-        this.#onFree();
+        this.#awaken();
       });
     this.#runs.set(claim, run);
     return claim;
@@ -202,23 +203,6 @@ class Pool {
     return attempts > (holds > 0 ? 1 : this.#options.maxAttempts);
   }
 }
-
-/** Until something wakes the worker, the poll is due, or it is to stop. Whether the poll is due. */
-const nap = async (
-  clock: RunnerClock,
-  pollMs: number,
-  wake: Promise<void>,
-  stopping: AbortSignal,
-): Promise<boolean> => {
-  const awake = new AbortController();
-  const poll = clock.sleep(pollMs, AbortSignal.any([awake.signal, stopping])).then(
-    () => true,
-    () => false,
-  );
-  const isDue = await Promise.race([wake.then(() => false), poll]);
-  awake.abort(new Error("awake"));
-  return isDue;
-};
 
 /** Resolves once the loop, and what goes on beside it, are over. A failure reaches whoever waits for the worker's end. */
 const lasting = (loop: Promise<void>, ports: RunnerPorts, options: WorkerOptions, stop: AbortSignal): Promise<void> => {
@@ -257,13 +241,14 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
 
   const loop = async (): Promise<void> => {
     const unsubscribe = ports.store.subscribe((taskId, only) => {
-      if (only !== "log" && pool.tell(taskId)) awaken();
+      if (only !== "log") pool.tell(taskId);
     });
+    const rest = createRest(ports.clock, options.pollMs, stopping);
     try {
       while (!stopping.aborted) {
         wake = Promise.withResolvers();
         await look();
-        if (await nap(ports.clock, options.pollMs, wake.promise, stopping)) pool.tell(null);
+        if (await rest(wake.promise)) pool.tell(null);
       }
       await pool.finished();
     } finally {
@@ -289,7 +274,6 @@ export const startWorker = (ports: RunnerPorts, options: WorkerOptions): Worker 
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push(resolve);
       pool.tell(null);
-      awaken();
       await promise;
     },
   };

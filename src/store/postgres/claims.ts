@@ -18,7 +18,7 @@ const [TAKEN, BROKE_OFF] = [-1, -2];
 /** A task that was claimed, and its rows as far as they came along: none where they are many. */
 interface Given {
   readonly taken: Taken;
-  readonly loaded: readonly Loaded[];
+  readonly loaded: Loaded[];
 }
 
 /** Null: the database is in another cluster than it was, and nothing was taken. */
@@ -38,10 +38,8 @@ const take = async (connection: Connection, count: number, params: ClaimParams):
       const taken = JSON.parse(row[4]) as Taken & { readonly moved: boolean };
       if (taken.moved) return null;
       given.push({ taken: { ...taken, id: decodeText(taken.id), agent: decodeText(taken.agent) }, loaded: [] });
-    } else {
-      const one = given[n - 1];
-      if (one !== undefined) given[n - 1] = { ...one, loaded: row[0] === BROKE_OFF ? [] : [...one.loaded, row] };
-    }
+    } else if (row[0] === BROKE_OFF) given[n - 1]?.loaded.splice(0);
+    else given[n - 1]?.loaded.push(row);
   }
   return given;
 };
@@ -62,7 +60,7 @@ interface Together {
 
 /**
  * How a connection claims. A worker with room for several tasks asks for as many claims in one moment: one statement takes
- * what they get, in one commit, and each loads its own.
+ * what they get, in one commit.
  */
 export const claimsOf = (connection: Connection): Store["claim"] => {
   const asked = new Map<string, Together>();

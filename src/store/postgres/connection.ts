@@ -1,13 +1,13 @@
 // A pool of connections to one database. Every statement names what it needs with its schema and keeps nothing in a
 // session, so a pooler that lends connections per transaction serves as well. An error says in one of the store's codes
 // whether the same may be tried again; a connection that may be broken is not used again.
-import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { from, to } from "pg-copy-streams";
 import { StoreError, type Seal } from "../store.ts";
 import { plainSeal } from "../seal.ts";
-import { isCollision, isOtherSchema, isSpoilt, refusalOf } from "./refusal.ts";
+import { Lent } from "./lent.ts";
+import { isCollision, isOtherSchema, refusalOf } from "./refusal.ts";
+import { inSchema } from "./schema-names.ts";
 import { decodeText } from "./text.ts";
 import { checkPartitions, checkSchema, shownUrl } from "./url.ts";
 
@@ -241,74 +241,3 @@ export class Connection implements Session {
     return this.#closed;
   }
 }
-
-/** One connection of the pool, for as long as some work needs it. */
-class Lent implements Transaction {
-  /** It is not to be used again. */
-  spoilt = false;
-  readonly #owner: Connection;
-  readonly #client: pg.PoolClient;
-
-  constructor(owner: Connection, client: pg.PoolClient) {
-    this.#owner = owner;
-    this.#client = client;
-  }
-
-  async rows<R>(sql: string, ...values: unknown[]): Promise<R[]> {
-    return (await this.#query(this.#owner.statement(sql, values))) as R[];
-  }
-
-  async first<R>(sql: string, ...values: unknown[]): Promise<R | undefined> {
-    return (await this.rows<R>(sql, ...values))[0];
-  }
-
-  async tuples<R extends readonly unknown[]>(sql: string, ...values: unknown[]): Promise<R[]> {
-    return (await this.#query({ ...this.#owner.statement(sql, values), rowMode: "array" })) as unknown as R[];
-  }
-
-  async *copyOut(sql: string): AsyncGenerator<Buffer> {
-    const stream = this.#client.query(to(inSchema(sql, this.#owner.schema)));
-    let whole = false;
-    try {
-      for await (const chunk of stream) yield chunk as Buffer;
-      whole = true;
-    } catch (error) {
-      throw refusalOf(this.#owner.name, error);
-    } finally {
-      if (!whole) this.#breakOff();
-    }
-  }
-
-  async copyIn(sql: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    const stream = this.#client.query(from(inSchema(sql, this.#owner.schema)));
-    try {
-      await pipeline(chunks, stream);
-    } catch (error) {
-      this.#breakOff();
-      throw refusalOf(this.#owner.name, error);
-    }
-  }
-
-  /** The server may be in the middle of sending: it hears of the end by the loss of the connection. */
-  #breakOff(): void {
-    this.spoilt = true;
-    // Declared by the driver, but not in its types.
-    (this.#client as unknown as { connection: pg.Connection }).connection.stream.destroy();
-  }
-
-  async #query(query: pg.QueryConfig & { rowMode?: "array" }): Promise<unknown[]> {
-    try {
-      return (await this.#client.query<Record<string, unknown>>(query)).rows;
-    } catch (error) {
-      if (isSpoilt(error)) this.spoilt = true;
-      throw isCollision(error) ? error : refusalOf(this.#owner.name, error);
-    }
-  }
-}
-
-/** The schema of the journal of erasures beside that of a store. */
-export const journalSchema = (schema: string): string => `${schema}_erasures`;
-
-/** A statement, or a migration, that is written for the schema `perdure`, for another one. */
-export const inSchema = (sql: string, schema: string): string =>
-  sql.replaceAll("perdure.", `"${schema}".`).replaceAll("perdure_erasures.", `"${journalSchema(schema)}".`);

@@ -2,8 +2,9 @@
 // database keeps. Safe to be killed at any point and run again, and to be run by several processes at once.
 import { readMigrations, type Migration } from "../migration.ts";
 import { StoreError } from "../store.ts";
-import { inSchema, journalSchema, type Connection, type Session } from "./connection.ts";
+import type { Connection, Session } from "./connection.ts";
 import { divideEvents, requirePartitions } from "./partitions.ts";
+import { inSchema, journalSchema } from "./schema-names.ts";
 
 /** What this code knows, in order, from version 1 on. */
 export const migrations = readMigrations(new URL("./migrations/", import.meta.url));

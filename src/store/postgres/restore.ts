@@ -9,12 +9,13 @@ import { StoreError } from "../store.ts";
 import { applyErasures } from "./apply-erasures.ts";
 import { connectTo, copied, quoted, refusedFile, type DatabaseOptions } from "./backup.ts";
 import { BackupReader } from "./backup-file.ts";
-import { inSchema, journalSchema, type Connection, type Session, type Transaction } from "./connection.ts";
+import type { Connection, Session, Transaction } from "./connection.ts";
 import { beginEpoch, epochAfter, epochOf, newestEvent } from "./epochs.ts";
 import { journalLines, noteLines } from "./erasures.ts";
 import { applyMigration, lockSchema, migrate, migrations, requireSchema, versionOf } from "./migrate.ts";
 import { inMoment } from "./moment.ts";
 import { notePartitions } from "./partitions.ts";
+import { inSchema, journalSchema } from "./schema-names.ts";
 
 export interface RecoverOptions extends DatabaseOptions {
   /** A journal of erasures that was copied out, applied beside the database's own. */

@@ -37,7 +37,7 @@ export const mustBeMet: readonly string[] = [
   ...["fail", "delay", "stall", "crash_before", "crash_after", "lose_answer"].map((fault) => `access.may ${fault}`),
   ...["friend steers", "friend is refused", "friend steers while dismissed", "friend meddles"],
   ...["move", "two moves at once", "say from behind"],
-  ...["unknown", "settled", "interrupted", "takeover", "redaction", "snapshot"],
+  ...["unknown", "settled", "interrupted", "claimed again", "redaction", "snapshot"],
 ];
 
 export const readCoverage = async (path: string): Promise<Coverage> => {

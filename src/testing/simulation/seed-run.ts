@@ -167,7 +167,7 @@ const meet = (
   result: Pick<ScenarioResult, "trace" | "log">,
   people: People,
   snapshots: number,
-  takeovers: number,
+  claimedAgain: number,
 ): Map<string, number> => {
   const met = new Map<string, number>();
   const count = (name: string, times = 1): void => {
@@ -193,7 +193,7 @@ const meet = (
   for (const [name, times] of people.approver.met) count(name, times);
   count("redaction", people.gone.length);
   count("snapshot", snapshots);
-  count("takeover", takeovers);
+  count("claimed again", claimedAgain);
   return met;
 };
 
